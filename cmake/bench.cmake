@@ -1,0 +1,11 @@
+# bench/*.c: one program each, built on demand by the target `benchmarks`, never run as tests.
+file(GLOB bench_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/bench/*.c)
+set(bench_programs "")
+foreach(source ${bench_sources})
+    get_filename_component(name ${source} NAME_WE)
+    add_executable(${name} EXCLUDE_FROM_ALL ${source})
+    set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bench)
+    target_link_libraries(${name} PRIVATE osc_flags ${OSC_ROOM_LIBS})
+    list(APPEND bench_programs ${name})
+endforeach()
+add_custom_target(benchmarks DEPENDS ${bench_programs})
