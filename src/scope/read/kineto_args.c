@@ -1,0 +1,146 @@
+/*
+ * kineto_args.c - the arguments of an event: which are kept, and how shapes are spelled.
+ *
+ * Keys are matched by length first; an event has five to twenty, most of which nobody here needs.
+ * Everything else stays in the file, where slices.args_at and args_len find it again.
+ */
+#include "scope/read/kineto_internal.h"
+
+#include "base/num.h"
+
+#include <string.h>
+
+osc_str osc_kineto_text(osc_kineto *k, const osc_scan_value *value)
+{
+    if (!value->escaped)
+        return value->text;
+    osc_buf_clear(&k->text);
+    osc_scan_unescape(&k->scan, value, &k->text);
+    return osc_buf_view(&k->text);
+}
+
+static bool key_is(osc_str key, osc_str name)
+{
+    return key.len == name.len && memcmp(key.ptr, name.ptr, name.len) == 0;
+}
+
+static void take_i64(const osc_scan_value *value, int64_t *out)
+{
+    int64_t number;
+    if (osc_scan_i64(value, &number))
+        *out = number;
+}
+
+static void take_u64(const osc_scan_value *value, uint64_t *out)
+{
+    uint64_t number;
+    if (osc_parse_u64(osc_str_trim(value->text), &number))
+        *out = number;
+}
+
+static bool is_false(const osc_scan_value *value)
+{
+    return osc_str_eq_nocase(value->text, OSC_STR("false"));
+}
+
+/* One member; the order of the tests is by how often the keys occur. */
+static void take_member(osc_str key, const osc_scan_value *value, osc_kineto_args *out)
+{
+    if (key_is(key, OSC_STR("External id")) || key_is(key, OSC_STR("external id")))
+        take_i64(value, &out->external_id);
+    else if (key_is(key, OSC_STR("Ev Idx")) || key_is(key, OSC_STR("Profiler Event Index")))
+        take_i64(value, &out->order);
+    else if (key_is(key, OSC_STR("correlation")))
+        take_i64(value, &out->correlation);
+    else if (key_is(key, OSC_STR("Input Dims")))
+        out->shapes = *value;
+    else if (key_is(key, OSC_STR("finished")))
+        out->unfinished = is_false(value);
+    else if (key_is(key, OSC_STR("Bytes")) || key_is(key, OSC_STR("bytes")))
+        take_i64(value, &out->bytes);
+    else if (key_is(key, OSC_STR("Device Type")))
+        take_i64(value, &out->device_type);
+    else if (key_is(key, OSC_STR("device")))
+        take_i64(value, &out->device);
+    else if (key_is(key, OSC_STR("nrt_sequence_id")))
+        take_u64(value, &out->sequence_id);
+    else if (key_is(key, OSC_STR("exec_id")))
+        take_i64(value, &out->exec_id);
+    else if (key_is(key, OSC_STR("neff_cache_key")))
+        out->cache_key = *value;
+    else if (key_is(key, OSC_STR("opscope_lane")))
+        out->lane = true;
+    else if (key_is(key, OSC_STR("name")) || key_is(key, OSC_STR("labels")))
+        out->name = *value;
+}
+
+/* A scan of the inside of a container value, with offsets of the whole file. */
+static osc_scan inner_scan(const osc_kineto *k, const osc_scan_value *container)
+{
+    osc_scan inner = {.data = k->scan.data,
+                      .len = container->offset + container->text.len,
+                      .pos = container->offset + 1};
+    return inner;
+}
+
+void osc_kineto_args_read(osc_kineto *k, const osc_scan_value *args, osc_kineto_args *out)
+{
+    memset(out, 0, sizeof *out);
+    out->order = -1;
+    out->device = -1;
+    if (args->type != OSC_SCAN_OBJECT)
+        return;
+    osc_scan inner = inner_scan(k, args);
+    osc_scan_value key, value;
+    bool ended;
+    while (osc_scan_member(&inner, &key, &ended) && osc_scan_value_next(&inner, &value))
+        take_member(key.text, &value, out);
+    for (unsigned r = 0; r < OSC_REPAIR_COUNT; r++) {
+        if (inner.repairs[r] == 0 || r == OSC_REPAIR_BARE_QUOTE)
+            continue; /* the outer pass over the object counted bare quotes */
+        osc_scan_note(&k->scan, (osc_scan_repair)r, (size_t)inner.first_repair[r]);
+    }
+}
+
+/* Writes one argument's dimensions; a list of lists is a TensorList and prints as []. */
+static void write_dims(osc_kineto *k, const osc_scan_value *list, osc_buf *out)
+{
+    osc_scan inner = inner_scan(k, list);
+    osc_scan_value value;
+    bool ended, first = true;
+    size_t start = out->len;
+    osc_buf_putc(out, '[');
+    while (osc_scan_element(&inner, &ended) && osc_scan_value_next(&inner, &value)) {
+        if (value.type == OSC_SCAN_ARRAY) {
+            osc_buf_truncate(out, start);
+            osc_buf_cstr(out, "[]");
+            return;
+        }
+        if (!first)
+            osc_buf_cstr(out, ", ");
+        osc_buf_str(out, value.text);
+        first = false;
+    }
+    osc_buf_putc(out, ']');
+}
+
+uint32_t osc_kineto_shapes(osc_kineto *k, const osc_scan_value *dims)
+{
+    if (dims->type != OSC_SCAN_ARRAY)
+        return 0;
+    osc_scan inner = inner_scan(k, dims);
+    osc_scan_value value;
+    bool ended, first = true;
+    osc_buf_clear(&k->text);
+    osc_buf_putc(&k->text, '[');
+    while (osc_scan_element(&inner, &ended) && osc_scan_value_next(&inner, &value)) {
+        if (value.type != OSC_SCAN_ARRAY)
+            continue;
+        if (!first)
+            osc_buf_cstr(&k->text, ", ");
+        write_dims(k, &value, &k->text);
+        first = false;
+    }
+    osc_buf_putc(&k->text, ']');
+    return osc_store_intern(k->store, osc_buf_view(&k->text));
+}
