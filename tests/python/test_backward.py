@@ -15,7 +15,7 @@ m = nn.Sequential(nn.Linear(24, 48), nn.LayerNorm(48), nn.GELU(), nn.Linear(48, 
 x, y = torch.randn(16, 24, device="neuron"), torch.randint(0, 7, (16,)).to("neuron")
 h = m[0](x); h.retain_grad()
 nn.functional.cross_entropy(m[3](m[2](m[1](h))), y).backward()
-print(float(h.grad.sum()) == float(h.grad.sum()))
+print(bool(torch.isfinite(h.grad.cpu()).all()), float(h.grad.cpu().abs().sum()) > 0)
 """
 
 
@@ -55,4 +55,4 @@ def test_adamw_follows_the_cpu():
 def test_the_process_ends_quietly_after_a_backward(round_):
     done = subprocess.run([sys.executable, "-c", TRAINS], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
-    assert done.stdout == "True\n" and "terminate" not in done.stderr
+    assert done.stdout == "True True\n" and "terminate" not in done.stderr
