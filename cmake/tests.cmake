@@ -32,15 +32,16 @@ endforeach()
 
 file(GLOB capi_tests CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/capi/*.c
                                            ${PROJECT_SOURCE_DIR}/examples/c/*.c)
-if(NOT TARGET osc_runtime)
+if(NOT TARGET osc_runtime OR NOT TARGET osc_api)
     set(capi_tests "")
 endif()
+set(capi_arguments_trace_top ${PROJECT_SOURCE_DIR}/tests/data/scope/cuda.json)
 foreach(source ${capi_tests})
     get_filename_component(name ${source} NAME_WE)
     add_executable(capi_${name} ${source})
     set_target_properties(capi_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
     target_link_libraries(capi_${name} PRIVATE ${OSC_ROOM_LIBS})
-    add_test(NAME capi_${name} COMMAND capi_${name})
+    add_test(NAME capi_${name} COMMAND capi_${name} ${capi_arguments_${name}})
     set_tests_properties(capi_${name} PROPERTIES ENVIRONMENT "${OSC_TEST_ENV}" TIMEOUT 300 LABELS unit)
 endforeach()
 

@@ -3,7 +3,7 @@
 
 The two wings (src/neuron and src/scope) never include each other; they meet in files, through artifact.
 Public headers: status, dtype and graph hold plain values and are open to every room; neuron.h is the
-interface of the runtime and is open to runtime, cli and the outside only.
+interface of the runtime and is open to runtime, cli and the outside only; trace.h that of room api.
 """
 import re
 import sys
@@ -26,11 +26,12 @@ ROOMS = {
     "query": ("scope/query", HALL | {"store", "read", "analysis"}),
     "export": ("scope/export", HALL | {"store", "read", "analysis"}),
     "explorer": ("scope/explorer", HALL | {"store", "read", "analysis", "query", "export"}),
+    "api": ("scope/api", HALL | {"store", "read", "analysis", "query", "export"}),
 }
 ROOMS["cli"] = ("cli", set(ROOMS))
 
 # public header: rooms that may include it (None: all)
-PUBLIC = {"status.h": None, "dtype.h": None, "graph.h": None}
+PUBLIC = {"status.h": None, "dtype.h": None, "graph.h": None, "trace.h": {"api", "cli"}}
 PUBLIC_RUNTIME = {"runtime", "cli"}
 
 # first path components that only the C core has; outside code must not reach for them

@@ -6,8 +6,8 @@ if ! command -v clang-format >/dev/null; then
     echo "format: clang-format is not installed; nothing done"
     exit 0
 fi
-mapfile -t files < <(find src include tests bench examples python/csrc \
-    -name '*.c' -o -name '*.h' -o -name '*.cpp')
+mapfile -t files < <(find src include tests bench examples python/csrc -name .venv -prune -o \
+    \( -name '*.c' -o -name '*.h' -o -name '*.cpp' \) -print)
 if [ "${1:-}" = --check ]; then
     clang-format --dry-run --Werror "${files[@]}"
 else

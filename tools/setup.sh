@@ -15,8 +15,8 @@ requirements=tools/requirements.txt
 
 # needed to build and to run
 packages=(build-essential cmake ninja-build python3 python3-venv python3-dev zlib1g-dev)
-# needed only by some stages of the tests, which are skipped without them
-extra_packages=(clang libclang-rt-14-dev gcc-multilib)
+# faster gzip and zstd traces; and what only some stages of the tests need, which are skipped without
+extra_packages=(libisal-dev libzstd-dev clang libclang-rt-14-dev gcc-multilib)
 
 say() { printf '%s\n' "setup: $*"; }
 
@@ -63,7 +63,7 @@ install_packages() {
     local name
     for name in "${extra[@]}"; do
         apt-get install -y -qq --no-install-recommends "$name" >/dev/null ||
-            say "package $name is not to be had; the test stages that need it are skipped"
+            say "package $name is not to be had; what needs it is left out (docs/dependencies.md)"
     done
 }
 

@@ -15,7 +15,7 @@ BANNED = re.compile(r"\b(gets|strcpy|strcat|sprintf|strtok|strncpy|atoi|alloca|l
 def sources():
     for folder in ("src", "include", "tests", "python/csrc", "bench", "examples"):
         for path in sorted((ROOT / folder).rglob("*")):
-            if path.suffix in {".c", ".h", ".cpp"}:
+            if path.suffix in {".c", ".h", ".cpp"} and ".venv" not in path.parts:
                 yield path
 
 

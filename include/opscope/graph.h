@@ -3,10 +3,11 @@
  *
  * A graph is a list of ATen operators over tensor values, built through flat C calls in topological
  * order. Names are schema names with overload: "aten::mul.Tensor", "aten::mean.dim",
- * "aten::_fused_rms_norm" (no dot when the overload is empty). Arguments follow the operator's schema
- * order, keyword-only arguments included, so lowering code reads like the ATen documentation. Values
- * are views: dtype, sizes, strides in elements, any rank up to 8, stride 0 for broadcasts. A graph
- * never sees data. One thread builds a graph; a finished graph may be read by any thread.
+ * "aten::_fused_rms_norm" (no dot when the overload is empty). Arguments follow the operator's
+ * schema order, keyword-only arguments included, so lowering code reads like the ATen
+ * documentation. Values are views: dtype, sizes, strides in elements, any rank up to 8, stride 0
+ * for broadcasts. A graph never sees data. One thread builds a graph; a finished graph may be read
+ * by any thread.
  */
 #ifndef OPSCOPE_GRAPH_H
 #define OPSCOPE_GRAPH_H
@@ -50,21 +51,22 @@ typedef struct osc_arg {
 typedef struct osc_graph osc_graph;
 
 /* An empty graph; name is copied. NULL when out of memory. */
-osc_graph *osc_graph_new(const char *name);
-void osc_graph_free(osc_graph *graph); /* NULL allowed */
+OSC_API osc_graph *osc_graph_new(const char *name);
+OSC_API void osc_graph_free(osc_graph *graph); /* NULL allowed */
 
-/* Adds a tensor value; size and stride (rank entries each, elements) are copied. slot: position of its
- * address in a launch, or OSC_NO_SLOT for an intermediate. An input and an output may share a slot
- * (in place). Returns OSC_NO_VALUE on rank > OSC_MAX_RANK, negative size or lack of memory; that is
- * remembered and compiling the graph fails with the reason. */
-osc_value osc_graph_tensor(osc_graph *graph, osc_dtype dtype, uint32_t rank, const int64_t *size,
-                           const int64_t *stride, bool is_input, bool is_output, uint32_t slot);
-/* Appends an operator; everything is copied. Returns its index or UINT32_MAX. outs may hold OSC_NO_VALUE
- * for results nobody needs. */
-uint32_t osc_graph_op(osc_graph *graph, const char *name, const osc_arg *args, uint32_t nargs,
-                      const osc_value *outs, uint32_t nouts);
+/* Adds a tensor value; size and stride (rank entries each, elements) are copied. slot: position of
+ * its address in a launch, or OSC_NO_SLOT for an intermediate. An input and an output may share a
+ * slot (in place). Returns OSC_NO_VALUE on rank > OSC_MAX_RANK, negative size or lack of memory;
+ * that is remembered and compiling the graph fails with the reason. */
+OSC_API osc_value osc_graph_tensor(osc_graph *graph, osc_dtype dtype, uint32_t rank,
+                                   const int64_t *size, const int64_t *stride, bool is_input,
+                                   bool is_output, uint32_t slot);
+/* Appends an operator; everything is copied. Returns its index or UINT32_MAX. outs may hold
+ * OSC_NO_VALUE for results nobody needs. */
+OSC_API uint32_t osc_graph_op(osc_graph *graph, const char *name, const osc_arg *args,
+                              uint32_t nargs, const osc_value *outs, uint32_t nouts);
 /* Source position of the operator added last; file is copied. */
-void osc_graph_op_source(osc_graph *graph, const char *file, uint32_t line);
+OSC_API void osc_graph_op_source(osc_graph *graph, const char *file, uint32_t line);
 
 #ifdef __cplusplus
 }

@@ -23,8 +23,6 @@
 extern "C" {
 #endif
 
-#define OSC_API __attribute__((visibility("default"))) /* gcc and clang only */
-
 #define OSC_NEURON_ABI 1
 OSC_API uint32_t osc_neuron_abi(void); /* the library's OSC_NEURON_ABI */
 

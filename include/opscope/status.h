@@ -42,6 +42,9 @@ typedef struct osc_err {
     char message[512]; /* lower-case sentence, no full stop, says the way out where there is one */
 } osc_err;
 
+/* What libopscope offers; everything else in it is hidden. gcc and clang only. */
+#define OSC_API __attribute__((visibility("default")))
+
 #if defined(__GNUC__)
 #define OSC_PRINTF(fmt_index, args_index) __attribute__((format(printf, fmt_index, args_index)))
 #define OSC_MUST_CHECK                    __attribute__((warn_unused_result))
@@ -54,11 +57,11 @@ typedef struct osc_err {
  * Fills *err (may be NULL) and returns code, so that a caller writes `return osc_fail(err, ...)`.
  * input may be NULL. Any thread.
  */
-osc_status osc_fail(osc_err *err, osc_status code, const char *input, uint64_t offset,
-                    const char *fmt, ...) OSC_PRINTF(5, 6);
+OSC_API osc_status osc_fail(osc_err *err, osc_status code, const char *input, uint64_t offset,
+                            const char *fmt, ...) OSC_PRINTF(5, 6);
 
 /* Short stable name of a code, e.g. "truncated". Static storage. Any thread. */
-const char *osc_status_name(osc_status code);
+OSC_API const char *osc_status_name(osc_status code);
 
 #ifdef __cplusplus
 }

@@ -1,31 +1,90 @@
 /*
  * gzip.c - gzip in memory, with a ceiling; declared in io.h.
  *
- * zlib does the work. A file may be several gzip members one after another (RFC 1952, section 2.2);
- * bytes behind the last one that begin no member are an error, except zeros, which some writers pad
- * with. With OSC_NO_ZLIB the functions say that this build cannot.
+ * Inflating is that of source.h's streams (source_members.c, source_gzip.c), for files small enough
+ * to hold whole. A file may be several gzip members one after another (RFC 1952, section 2.2);
+ * bytes behind the last one that begin no member are an error here, except zeros, which some
+ * writers pad with. Deflating is zlib's. With OSC_NO_ZLIB the functions say that this build cannot.
  */
 #include "base/io.h"
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/source_internal.h"
 
 #include <assert.h>
 #include <string.h>
 
-#ifdef OSC_NO_ZLIB
+/* ---- inflating ---- */
+
+/* One step into out; at its ceiling a byte of scratch tells "exactly max" from "more". */
+static osc_inflate_code step_into(osc_members *m, const unsigned char *in, size_t n, size_t *used,
+                                  size_t *made, osc_buf *out)
+{
+    unsigned char scratch[1];
+    if (out->len < out->max && !osc_buf_reserve(out, 1))
+        return OSC_INFLATE_NO_MEMORY;
+    bool full = out->len == out->max;
+    osc_inflate_code code = osc_members_step(m, in, n, used, full ? scratch : out->data + out->len,
+                                             full ? 1 : out->cap - out->len, made);
+    if (!full)
+        out->len += *made;
+    else if (*made > 0)
+        out->failed = true;
+    assert(out->len <= out->cap || full);
+    return out->failed ? OSC_INFLATE_NO_MEMORY : code;
+}
+
+static osc_status inflate_all(osc_members *m, const unsigned char *in, size_t n, const char *name,
+                              osc_buf *out, osc_err *err)
+{
+    size_t used = 0, made = 1;
+    osc_inflate_code code = OSC_INFLATE_MORE;
+    while (code == OSC_INFLATE_MORE && (n > 0 || made > 0)) {
+        code = step_into(m, in, n, &used, &made, out);
+        in += used;
+        n -= used;
+    }
+    if (out->failed && out->len == out->max)
+        return osc_fail(err, OSC_ENOMEM, name, m->consumed,
+                        "inflates to more than the ceiling of %zu bytes", out->max);
+    if (code < 0)
+        return osc_members_fail(m, code, name, err);
+    /* bytes that are not gzip at all are damage, not an empty file with garbage behind it */
+    if (m->state == OSC_MEMBERS_GARBAGE)
+        return osc_fail(err, OSC_EFORMAT, name, m->consumed - m->garbage,
+                        "bytes that are not gzip follow the stream");
+    return osc_members_end(m) && m->members > 0 ? OSC_OK : osc_members_fail_cut(m, name, err);
+}
 
 osc_status osc_gunzip(const void *data, size_t n, const char *name, size_t max, char **ptr,
                       size_t *len, osc_err *err)
 {
-    (void)data;
-    (void)n;
-    (void)max;
+    osc_buf out;
+    osc_inflater *inflater;
     *ptr = NULL;
     *len = 0;
-    return osc_fail(err, OSC_EUNSUPPORTED, name, OSC_NO_OFFSET,
-                    "gzip is not built in; gunzip it first");
+    osc_status status = osc_gzip_inflater_new(OSC_GZIP_BEST, name, &inflater, err);
+    if (status != OSC_OK)
+        return status;
+    osc_members members = {.form = OSC_SOURCE_GZIP, .inflater = inflater};
+    osc_buf_init(&out, max);
+    status = inflate_all(&members, n > 0 ? data : (const void *)"", n, name, &out, err);
+    inflater->free(inflater);
+    if (status == OSC_OK || status == OSC_ETRUNCATED) {
+        *ptr = (char *)osc_buf_take(&out, len);
+        if (!*ptr)
+            *ptr = osc_memdup0("", 0);
+        if (!*ptr)
+            status = osc_fail(err, OSC_ENOMEM, name, OSC_NO_OFFSET, "no memory to inflate");
+    }
+    osc_buf_free(&out);
+    return status;
 }
+
+/* ---- deflating ---- */
+
+#ifdef OSC_NO_ZLIB
 
 osc_status osc_gzip(const void *data, size_t n, char **ptr, size_t *len, osc_err *err)
 {
@@ -55,20 +114,6 @@ static void hook_free(voidpf opaque, voidpf ptr)
     osc_free(ptr);
 }
 
-static z_stream new_stream(void)
-{
-    z_stream z;
-    memset(&z, 0, sizeof z);
-    z.zalloc = hook_alloc;
-    z.zfree = hook_free;
-    return z;
-}
-
-static uInt piece_of(size_t n)
-{
-    return (uInt)(n < PIECE ? n : PIECE);
-}
-
 /* zlib wants a non-const input pointer but does not write through it. */
 static Bytef *input_at(const void *data, size_t at)
 {
@@ -79,108 +124,19 @@ static Bytef *input_at(const void *data, size_t at)
     return cast.out;
 }
 
-static bool only_zeros(const unsigned char *p, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (p[i] != 0)
-            return false;
-    }
-    return true;
-}
-
-/* Inflates one step into out; zlib's code, or Z_MEM_ERROR when out is full and more would come. */
-static int inflate_step(z_stream *z, osc_buf *out)
-{
-    /* at the ceiling the end of the stream may still follow: one byte of scratch tells */
-    unsigned char scratch[1];
-    bool full = out->len == out->max;
-    if (!full && !osc_buf_reserve(out, 1))
-        return Z_MEM_ERROR;
-    uInt offered = full ? 1 : piece_of(out->cap - out->len);
-    z->next_out = full ? scratch : out->data + out->len;
-    z->avail_out = offered;
-    int code = inflate(z, Z_NO_FLUSH);
-    assert(z->avail_out <= offered);
-    if (full)
-        return z->avail_out == 0 ? Z_MEM_ERROR : code;
-    out->len += offered - z->avail_out;
-    return code;
-}
-
-/* Inflates all members; *at is where in the input it stopped. */
-static int inflate_members(z_stream *z, const void *data, size_t n, osc_buf *out, size_t *at)
-{
-    int code = Z_OK;
-    *at = 0;
-    for (;;) {
-        uInt offered = piece_of(n - *at);
-        z->next_in = input_at(data, *at);
-        z->avail_in = offered;
-        code = inflate_step(z, out);
-        *at += offered - z->avail_in;
-        if (code == Z_STREAM_END) {
-            if (only_zeros((const unsigned char *)data + *at, n - *at))
-                return Z_STREAM_END;
-            code = inflateReset(z);
-        } else if (code == Z_BUF_ERROR && *at < n) {
-            code = Z_OK; /* only the output was full */
-        }
-        if (code != Z_OK)
-            return code;
-    }
-}
-
-static osc_status gunzip_failure(int code, const char *name, size_t at, const osc_buf *out,
-                                 osc_err *err)
-{
-    if (code == Z_BUF_ERROR)
-        return osc_fail(err, OSC_ETRUNCATED, name, at, "the gzip stream ends early");
-    if (code == Z_MEM_ERROR && out->len >= out->max)
-        return osc_fail(err, OSC_ENOMEM, name, at, "inflates to more than the ceiling of %zu bytes",
-                        out->max);
-    if (code == Z_MEM_ERROR)
-        return osc_fail(err, OSC_ENOMEM, name, at, "no memory to inflate");
-    return osc_fail(err, OSC_EFORMAT, name, at, "the gzip stream is damaged");
-}
-
-osc_status osc_gunzip(const void *data, size_t n, const char *name, size_t max, char **ptr,
-                      size_t *len, osc_err *err)
-{
-    osc_buf out;
-    size_t at = 0;
-    *ptr = NULL;
-    *len = 0;
-    z_stream z = new_stream();
-    if (inflateInit2(&z, GZIP_WINDOW) != Z_OK)
-        return osc_fail(err, OSC_ENOMEM, name, OSC_NO_OFFSET, "no memory to inflate");
-    osc_buf_init(&out, max);
-    int code = inflate_members(&z, data, n, &out, &at);
-    (void)inflateEnd(&z);
-    osc_status status = code == Z_STREAM_END ? OSC_OK : gunzip_failure(code, name, at, &out, err);
-    if (status == OSC_OK || status == OSC_ETRUNCATED) {
-        *ptr = (char *)osc_buf_take(&out, len);
-        if (!*ptr)
-            *ptr = osc_memdup0("", 0);
-        if (!*ptr)
-            status = osc_fail(err, OSC_ENOMEM, name, OSC_NO_OFFSET, "no memory to inflate");
-    }
-    osc_buf_free(&out);
-    return status;
-}
-
 osc_status osc_gzip(const void *data, size_t n, char **ptr, size_t *len, osc_err *err)
 {
     osc_buf out;
     *ptr = NULL;
     *len = 0;
-    z_stream z = new_stream();
+    z_stream z = {.zalloc = hook_alloc, .zfree = hook_free};
     osc_buf_init(&out, SIZE_MAX);
     if (deflateInit2(&z, 6, Z_DEFLATED, GZIP_WINDOW, 8, Z_DEFAULT_STRATEGY) != Z_OK)
         return osc_fail(err, OSC_ENOMEM, NULL, OSC_NO_OFFSET, "no memory to compress");
     size_t at = 0;
     int code = Z_OK;
     while (code == Z_OK && osc_buf_reserve(&out, PIECE)) {
-        uInt offered = piece_of(n - at);
+        uInt offered = (uInt)(n - at < PIECE ? n - at : PIECE);
         z.next_in = input_at(data, at);
         z.avail_in = offered;
         z.next_out = out.data + out.len;

@@ -59,6 +59,13 @@ void osc_intern_free(osc_intern *t)
     osc_free(t);
 }
 
+void osc_intern_clear(osc_intern *t)
+{
+    osc_arena_reset(t->arena);
+    memset(t->slots, 0, t->slot_count * sizeof *t->slots);
+    t->count = 1;
+}
+
 /* The slot that holds text, or the free one where it belongs. */
 static uint32_t find_slot(const osc_intern *t, osc_str text, uint64_t hash)
 {

@@ -1,9 +1,9 @@
 /*
  * intern.h - each distinct string once, named by a dense uint32 id.
  *
- * Ids are handed out in order of first appearance: 0, 1, 2, ... Id 0 is always the empty string, so a
- * zeroed record names "". Texts are copied into the table's own arena and stay at their address until
- * the table is freed. One writer at a time; readers may share a table nobody writes.
+ * Ids are handed out in order of first appearance: 0, 1, 2, ... Id 0 is always the empty string, so
+ * a zeroed record names "". Texts are copied into the table's own arena and stay at their address
+ * until the table is freed. One writer at a time; readers may share a table nobody writes.
  */
 #ifndef OSC_BASE_INTERN_H
 #define OSC_BASE_INTERN_H
@@ -17,8 +17,12 @@
 
 typedef struct osc_intern osc_intern;
 
-/* A new table whose texts may take limit_bytes together (SIZE_MAX: no limit); NULL: out of memory. */
+/* A new table whose texts may take limit_bytes together (SIZE_MAX: no limit); NULL: out of
+ * memory. */
 osc_intern *osc_intern_new(size_t limit_bytes);
+
+/* Forgets all texts; keeps the memory. */
+void osc_intern_clear(osc_intern *t);
 
 /* Frees the table and all texts; NULL is allowed. */
 void osc_intern_free(osc_intern *t);

@@ -1,6 +1,6 @@
 /*
- * io.c - whole files in and out; see io.h. Appending is in io_append.c, folders in io_dir.c, gzip in
- * gzip.c.
+ * io.c - whole files in and out; see io.h. Appending is in io_append.c, folders in io_dir.c, gzip
+ * in gzip.c.
  */
 #include "base/io.h"
 
@@ -20,7 +20,9 @@
 osc_status osc_io_fail(osc_err *err, const char *path, const char *action)
 {
     int reason = errno;
-    osc_status code = reason == ENOENT || reason == ENOTDIR ? OSC_ENOTFOUND : OSC_EIO;
+    osc_status code = reason == ENOENT || reason == ENOTDIR ? OSC_ENOTFOUND
+                      : reason == ENOMEM                    ? OSC_ENOMEM
+                                                            : OSC_EIO;
     if (reason == ENOENT)
         return osc_fail(err, code, path, OSC_NO_OFFSET, "cannot %s: no such file or directory",
                         action);
@@ -63,7 +65,8 @@ static bool grow(char **ptr, size_t *cap, size_t max)
     return true;
 }
 
-/* First capacity: the size the system reports, so that most files need one allocation and no copy. */
+/* First capacity: the size the system reports, so that most files need one allocation and no
+ * copy. */
 static size_t first_capacity(int fd, size_t max)
 {
     struct stat st;
@@ -136,8 +139,7 @@ static char *temporary_name(const char *path, unsigned attempt)
     return name;
 }
 
-/* Creates a file nobody else has, in *name (caller frees); its descriptor, or -1 with errno set. */
-static int create_temporary(const char *path, char **name)
+int osc_io_create_temporary(const char *path, char **name)
 {
     for (unsigned attempt = 0; attempt < 1000; attempt++) {
         *name = temporary_name(path, attempt);
@@ -161,7 +163,7 @@ static int create_temporary(const char *path, char **name)
 osc_status osc_write_file_atomic(const char *path, const void *data, size_t len, osc_err *err)
 {
     char *temporary = NULL;
-    int fd = create_temporary(path, &temporary);
+    int fd = osc_io_create_temporary(path, &temporary);
     if (fd < 0)
         return osc_io_fail(err, path, "create");
     osc_status status = osc_io_write_all(fd, path, data, len, err);

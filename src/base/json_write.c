@@ -1,15 +1,14 @@
 /*
  * json_write.c - the writer; see json.h.
  *
- * A call in the wrong place is our own mistake, but a sticky failure is kinder than a broken file: the
- * caller's one check at the end finds it.
+ * A call in the wrong place is our own mistake, but a sticky failure is kinder than a broken file:
+ * the caller's one check at the end finds it.
  */
 #include "base/json.h"
 
 #include "base/num.h"
 
 #include <assert.h>
-#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -151,16 +150,30 @@ void osc_jw_cstr(osc_jw *w, const char *value)
         osc_jw_null(w);
 }
 
+/* Tables are mostly integers: through printf they were 0.6 % of `top` on a trace of 15 MB. */
+static void put_decimal(osc_jw *w, bool negative, uint64_t magnitude)
+{
+    char text[24];
+    char *first = text + sizeof text;
+    do {
+        *--first = (char)('0' + magnitude % 10);
+        magnitude /= 10;
+    } while (magnitude > 0);
+    if (negative)
+        *--first = '-';
+    osc_buf_append(w->out, first, (size_t)(text + sizeof text - first));
+}
+
 void osc_jw_i64(osc_jw *w, int64_t value)
 {
     if (before_value(w))
-        osc_buf_printf(w->out, "%" PRId64, value);
+        put_decimal(w, value < 0, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
 }
 
 void osc_jw_u64(osc_jw *w, uint64_t value)
 {
     if (before_value(w))
-        osc_buf_printf(w->out, "%" PRIu64, value);
+        put_decimal(w, false, value);
 }
 
 void osc_jw_f64(osc_jw *w, double value)

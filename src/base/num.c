@@ -116,14 +116,15 @@ static bool take_exponent(osc_str *s, int *exponent)
     return digits.len > 0;
 }
 
-/* Splits text of the form -12.34e5; leading zeros are allowed, which JSON's scanner refuses itself. */
+/* Splits text of the form -12.34e5; leading zeros, "+1" and ".5" are allowed, which JSON's scanner
+ * refuses itself. */
 static bool split_decimal(osc_str s, struct decimal *d)
 {
     d->negative = s.len > 0 && s.ptr[0] == '-';
-    s = osc_str_sub(s, d->negative, SIZE_MAX);
+    s = osc_str_sub(s, s.len > 0 && (s.ptr[0] == '-' || s.ptr[0] == '+'), SIZE_MAX);
     d->whole = take_digits(&s);
     d->fraction = osc_str_make(NULL, 0);
-    if (d->whole.len == 0)
+    if (d->whole.len == 0 && (s.len == 0 || s.ptr[0] != '.'))
         return false;
     if (s.len > 0 && s.ptr[0] == '.') {
         s = osc_str_sub(s, 1, SIZE_MAX);
@@ -138,7 +139,7 @@ bool osc_parse_f64(osc_str s, double *out)
 {
     struct decimal d;
     char text[F64_MAX_TEXT + 1];
-    if (s.len > 1 && s.ptr[0] == '+' && s.ptr[1] != '-')
+    if (s.len > 1 && s.ptr[0] == '+' && s.ptr[1] != '-' && s.ptr[1] != '+')
         s = osc_str_sub(s, 1, SIZE_MAX);
     bool negative = s.len > 0 && s.ptr[0] == '-';
     osc_str word = osc_str_sub(s, negative, SIZE_MAX);
@@ -150,7 +151,7 @@ bool osc_parse_f64(osc_str s, double *out)
         *out = NAN;
         return true;
     }
-    if (s.len > F64_MAX_TEXT || !split_decimal(s, &d))
+    if (s.len > F64_MAX_TEXT || !split_decimal(s, &d) || d.whole.len == 0)
         return false;
     (void)osc_str_to_array(s, text, sizeof text);
     /* strtod wants the host program's decimal point, which need not be a '.' */
@@ -213,7 +214,8 @@ bool osc_parse_size(osc_str s, uint64_t *out)
     return true;
 }
 
-/* Appends the digits to *v while *places allows; sets *rest to what is left over. False on overflow. */
+/* Appends the digits to *v while *places allows; sets *rest to what is left over. False on
+ * overflow. */
 static bool feed_digits(osc_str digits, int64_t *places, uint64_t *v, osc_str *rest)
 {
     size_t i = 0;

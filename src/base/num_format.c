@@ -138,7 +138,8 @@ char *osc_format_f64(double value, char out[OSC_NUM_TEXT])
      */
     for (int digits = fabs(value) < DBL_MIN ? 1 : 15; digits <= 17; digits++) {
         (void)snprintf(out, OSC_NUM_TEXT, "%.*g", digits, value);
-        /* compared by bits in effect: -0.0 == 0.0, but %g keeps the sign; same locale as the printf */
+        /* compared by bits in effect: -0.0 == 0.0, but %g keeps the sign; same locale as the
+         * printf */
         double back = strtod(out, NULL);
         if (back <= value && back >= value)
             break;
@@ -158,6 +159,6 @@ char *osc_format_fixed(double value, int digits, char out[OSC_NUM_TEXT])
     double scaled = fabs(value) * scale;
     if (!(scaled < 1e18)) /* too large for an integer, infinite or not a number */
         return osc_format_f64(value, out);
-    uint64_t v = (uint64_t)llround(scaled);
+    uint64_t v = (uint64_t)osc_round(scaled);
     return put_fixed(value < 0 && v > 0, v, digits, out);
 }

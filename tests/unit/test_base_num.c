@@ -127,8 +127,15 @@ static void test_microseconds(void)
         {"1e-999999999999", 0, true},
         {"000000000000000000000000000000000000000001", 1000, false},
         {"1e12", INT64_C(1000000000000000), false},
+        {".5", 500, false},
+        {"-.001", -1, false},
+        {"+1", 1000, false},
+        {".0e9", 0, false},
         {"", -999, false},
         {".", -999, false},
+        {"+", -999, false},
+        {"+-1", -999, false},
+        {".e1", -999, false},
         {"1.", -999, false},
         {"1.2.3", -999, false},
         {"NaN", -999, false},
@@ -190,6 +197,16 @@ static void test_format_time(void)
     TAP_EQ_STR(osc_format_us_plain(INT64_MIN, t), "-9223372036854775.808");
 }
 
+static void test_round(void)
+{
+    static const double values[] = {
+        0, 0.5, -0.5, 1.5, 2.5, -2.5, 49.499, 0.49999999999999994, 4503599627370495.5, -9.2e18};
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+        TAP_EQ_I64(osc_round(values[i]), llround(values[i]));
+    TAP_EQ_I64(osc_round(0.49999999999999994), 0); /* adding a half first would make it 1 */
+    TAP_EQ_I64(osc_round(-2.5), -3);
+}
+
 static void test_format_counts(void)
 {
     char t[OSC_NUM_TEXT];
@@ -248,6 +265,7 @@ int main(void)
     TAP_RUN(test_scaled);
     TAP_RUN(test_microseconds_round_trip);
     TAP_RUN(test_format_time);
+    TAP_RUN(test_round);
     TAP_RUN(test_format_counts);
     TAP_RUN(test_format_double);
     return tap_done();
