@@ -1,14 +1,14 @@
 /*
  * neff_read.c - the reader half of neff.h.
  *
- * Header, length and SHA-256 first, so that a damaged file is named as damaged; then one pass over the
- * tar makes a sorted index of members (names in an arena, contents stay views into the input), the JSON
- * members rebuild the tables, the engine binaries the streams. Sealing checks the program as if it had
- * just been compiled, and its digest must be the one the file states, so nothing that the checks do not
- * cover can differ from what was written.
+ * Header, length and SHA-256 first, so that a damaged file is named as damaged; then one pass over
+ * the tar makes a sorted index of members (names in an arena, contents stay views into the input),
+ * the JSON members rebuild the tables, the engine binaries the streams. Sealing checks the program
+ * as if it had just been compiled, and its digest must be the one the file states, so nothing that
+ * the checks do not cover can differ from what was written.
  *
- * Refuses: the vendor's NEFFs (their engine binaries are not public), newer versions, anything after
- * the data. Unknown JSON keys and members are skipped: a newer minor change may add them.
+ * Refuses: the vendor's NEFFs (their engine binaries are not public), newer versions, anything
+ * after the data. Unknown JSON keys and members are skipped: a newer minor change may add them.
  */
 #include "artifact/neff_layout.h"
 
@@ -118,8 +118,9 @@ static osc_status check_header(const reader *r, const header *h)
 {
     if (r->len >= 16 && h->header_size != OSC_NEFF_HEADER_BYTES)
         return osc_fail(r->err, OSC_EFORMAT, r->input, 8,
-                        "not a NEFF: its header size is %llu, not %u",
-                        (unsigned long long)h->header_size, OSC_NEFF_HEADER_BYTES);
+                        "not a NEFF: it does not say that its header has %u bytes; opscope info "
+                        "tells what it is",
+                        OSC_NEFF_HEADER_BYTES);
     if (r->len < OSC_NEFF_HEADER_BYTES)
         return osc_fail(
             r->err, OSC_ETRUNCATED, r->input, r->len,

@@ -161,10 +161,19 @@ osc_status osc_session_create(const char *dir, const char *instance, uint64_t pi
 
 /* ---- finding the one session under a path ---- */
 
+/* When a session was made: by the stamp in its path, else by its directory's time. */
+struct age {
+    char stamp[OSC_TIME_TEXT];
+    uint64_t number; /* of sessions of the same second: "20261129_101500_2" */
+    int64_t mtime_ns;
+};
+
 struct search {
     char *found[SEARCH_FOUND_MAX]; /* owned */
-    size_t count;                  /* may be more than were kept */
-    size_t dirs;                   /* looked into */
+    char *newest;                  /* owned, NULL: none found */
+    struct age newest_age;
+    size_t count; /* may be more than were kept */
+    size_t dirs;  /* looked into */
 };
 
 static bool holds_artifact(const osc_dir_list *list)
@@ -177,8 +186,45 @@ static bool holds_artifact(const osc_dir_list *list)
     return false;
 }
 
+static struct age age_of(const char *path)
+{
+    struct age a = {.number = 1};
+    struct stat st;
+    osc_str name = osc_path_base(osc_str_from_cstr(path));
+    uint64_t day, second, number;
+    osc_str rest = name;
+    if (stat(path, &st) == 0)
+        a.mtime_ns = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+    (void)osc_format_utc_compact(a.mtime_ns, a.stamp);
+    if (take_number(&rest, &day) && take_text(&rest, "_") && take_number(&rest, &second) &&
+        name.len - rest.len == strlen(a.stamp)) {
+        (void)osc_str_to_array(osc_str_sub(name, 0, name.len - rest.len), a.stamp, sizeof a.stamp);
+        if (take_text(&rest, "_") && take_number(&rest, &number))
+            a.number = number;
+    }
+    return a;
+}
+
+static bool is_newer(const struct age *a, const struct age *b)
+{
+    int order = strcmp(a->stamp, b->stamp);
+    if (order != 0)
+        return order > 0;
+    if (a->number != b->number)
+        return a->number > b->number;
+    return a->mtime_ns >= b->mtime_ns; /* of equals the last in the order of names */
+}
+
 static osc_status remember(struct search *s, const char *path, osc_err *err)
 {
+    struct age age = age_of(path);
+    if (!s->newest || is_newer(&age, &s->newest_age)) {
+        osc_free(s->newest);
+        s->newest = osc_memdup0(path, strlen(path));
+        s->newest_age = age;
+        if (!s->newest)
+            return osc_fail(err, OSC_ENOMEM, path, OSC_NO_OFFSET, "no memory for a path");
+    }
     if (s->count < SEARCH_FOUND_MAX) {
         s->found[s->count] = osc_memdup0(path, strlen(path));
         if (!s->found[s->count])
@@ -226,6 +272,13 @@ static osc_status search_dir(struct search *s, const char *path, unsigned levels
     return st;
 }
 
+static void free_search(struct search *s)
+{
+    for (size_t i = 0; i < SEARCH_FOUND_MAX; i++)
+        osc_free(s->found[i]);
+    osc_free(s->newest);
+}
+
 static osc_status several(const struct search *s, const char *path, osc_err *err)
 {
     osc_buf names;
@@ -234,9 +287,9 @@ static osc_status several(const struct search *s, const char *path, osc_err *err
         osc_buf_printf(&names, "%s%s", i ? ", " : "", s->found[i]);
     if (s->count > SEARCH_FOUND_MAX)
         osc_buf_cstr(&names, ", ...");
-    osc_status st =
-        osc_fail(err, OSC_EINVAL, path, OSC_NO_OFFSET, "holds %zu sessions; give one of them: %s",
-                 s->count, osc_buf_c_str(&names));
+    osc_status st = osc_fail(err, OSC_EINVAL, path, OSC_NO_OFFSET,
+                             "holds %zu sessions, the newest is %s; give one of them: %s", s->count,
+                             s->newest, osc_buf_c_str(&names));
     osc_buf_free(&names);
     return st;
 }
@@ -269,8 +322,21 @@ static osc_status locate(const char *path, char **out, osc_err *err)
         *out = s.found[0];
         s.found[0] = NULL;
     }
-    for (size_t i = 0; i < SEARCH_FOUND_MAX; i++)
-        osc_free(s.found[i]);
+    free_search(&s);
+    return st;
+}
+
+osc_status osc_session_newest(const char *path, char **out, size_t *count, osc_err *err)
+{
+    struct search s = {0};
+    *out = NULL;
+    osc_status st = search_dir(&s, path, PARENT_LEVELS, err);
+    *count = s.count;
+    if (st == OSC_OK) {
+        *out = s.newest;
+        s.newest = NULL;
+    }
+    free_search(&s);
     return st;
 }
 

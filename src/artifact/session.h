@@ -118,7 +118,7 @@ typedef struct osc_session osc_session;
 
 /*
  * Opens a session: path is its directory, or a parent (up to three levels above) that holds exactly
- * one. Several: OSC_EINVAL, the message lists them. None: OSC_ENOTFOUND, says what was looked for
+ * one. Several: OSC_EINVAL, the message lists them and says which is the newest. None: OSC_ENOTFOUND, says what was looked for
  * and found. Pairing and recognition problems go to findings:
  *   "foreign-file"   a closed vendor file, with the command that makes it readable
  *   "missing-neff" / "missing-ntff"  half a pair
@@ -130,6 +130,14 @@ typedef struct osc_session osc_session;
 osc_status osc_session_open(const char *path, osc_findings *findings, osc_session **out,
                             osc_err *err) OSC_MUST_CHECK;
 void osc_session_free(osc_session *s); /* NULL allowed */
+
+/*
+ * The newest of the sessions that osc_session_open would find under path, by the stamps in their
+ * paths, else by the times of their directories. *out is owned by the caller (osc_free), NULL when
+ * there is none; *count says how many there are.
+ */
+osc_status osc_session_newest(const char *path, char **out, size_t *count,
+                              osc_err *err) OSC_MUST_CHECK;
 
 /* All valid until osc_session_free; any thread. */
 const char *osc_session_dir(const osc_session *s);

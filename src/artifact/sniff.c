@@ -161,8 +161,16 @@ static bool is_profile_key(const osc_json_token *key)
         "model_info",
         "nc_mem_usage",
         "summary_group_order",
+        "summary_groups",
         "summary",
         "terminology",
+        "warnings",
+        "errors",
+        "cc_ops",
+        "cc_cores_instruction",
+        "throttle",
+        "tensor_info",
+        "flow",
         "system_profile",
     };
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {

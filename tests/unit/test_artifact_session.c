@@ -157,6 +157,19 @@ static void test_several_none_and_files(void)
     TAP_OKF(strstr(err.message, "holds 2 sessions") &&
                 strstr(err.message, second + strlen(top) + 1),
             "%s", err.message);
+    char *newest = NULL, *third = NULL;
+    size_t count = 0;
+    TAP_EQ_STATUS(osc_session_newest(top, &newest, &count, &err), OSC_OK);
+    TAP_OK(count == 2 && newest && strstr(err.message, newest) != NULL);
+    osc_free(newest);
+    TAP_EQ_STATUS(osc_session_create(top, "a-local", 1, SAMPLE_T0 + 5000000000, &third, &err),
+                  OSC_OK); /* first by name, but made last */
+    put_file(third, "trace.json", "[]", 2);
+    TAP_EQ_STATUS(osc_session_newest(top, &newest, &count, &err), OSC_OK);
+    TAP_EQ_U64(count, 3);
+    TAP_EQ_STR(newest, third);
+    osc_free(newest);
+    osc_free(third);
     char *file = join(first, "trace.json");
     TAP_EQ_STATUS(osc_session_open(file, NULL, &s, &err), OSC_EINVAL);
     TAP_OK(strstr(err.message, "directory"));
