@@ -16,7 +16,7 @@
 
 enum {
     OSC_EXIT_OK = 0,
-    OSC_EXIT_FINDING = 1, /* for a command that looks for something wrong; none does yet */
+    OSC_EXIT_FINDING = 1, /* something wrong was found: by check, or in the input with --strict */
     OSC_EXIT_USAGE = 2,   /* the command line is wrong */
     OSC_EXIT_INPUT = 3,   /* the input cannot be read */
     OSC_EXIT_INTERNAL = 4 /* out of memory, or a fault of ours */
@@ -26,7 +26,8 @@ typedef enum osc_opt_kind {
     OSC_OPT_FLAG = 0,
     OSC_OPT_TEXT = 1,
     OSC_OPT_INT = 2,
-    OSC_OPT_CHOICE = 3 /* one of `choices` */
+    OSC_OPT_CHOICE = 3, /* one of `choices` */
+    OSC_OPT_SIZE = 4    /* bytes: "4096", "500M", "20G" */
 } osc_opt_kind;
 
 typedef struct osc_opt {
@@ -41,8 +42,16 @@ typedef struct osc_opt {
 typedef struct osc_opt_value {
     bool set;
     const char *text; /* as given; NULL for flags */
-    int64_t number;   /* INT; CHOICE: index in choices */
+    int64_t number;   /* INT; SIZE: bytes; CHOICE: index in choices */
 } osc_opt_value;
+
+/* Options that every command has which reads a trace; input.h obeys them. */
+typedef enum osc_trace_option {
+    OSC_TRACE_THREADS = 0,
+    OSC_TRACE_MAX_SIZE,
+    OSC_TRACE_STRICT,
+    OSC_TRACE_OPTIONS
+} osc_trace_option;
 
 #define OSC_OPTS_MAX     24u
 #define OSC_OPERANDS_MAX 8u
@@ -54,6 +63,7 @@ struct osc_command;
 typedef struct osc_call {
     const struct osc_command *command;
     osc_opt_value values[OSC_OPTS_MAX]; /* by index in the command's own table */
+    osc_opt_value trace[OSC_TRACE_OPTIONS];
     const char *operands[OSC_OPERANDS_MAX];
     uint32_t operand_count;
     osc_cli *cli;
@@ -67,6 +77,9 @@ typedef struct osc_command {
     const char *example;     /* lines of shell, "" none */
     const osc_opt *options;
     uint32_t option_count;
+    bool
+        takes_trace; /* also has the options of osc_trace_option: true where osc_cli_open is used */
+    bool tells_findings; /* its result shows what the readers noticed, so stderr need not */
     uint32_t operands_min, operands_max;
     /* What completion offers for operands: "*.neff"; NULL any file; "" none. */
     const char *file_glob;
@@ -79,16 +92,23 @@ const osc_command *const *osc_commands(uint32_t *count);
 /* The command of a name, NULL when there is none. */
 const osc_command *osc_command_find(const char *name);
 
-/* Options every command has (--color, --no-pager, -h, --help). */
-const osc_opt *osc_common_options(uint32_t *count);
+/* Option i of a command: its own, then those of traces, then those every command has. NULL after
+ * the last, so that a loop needs no count. */
+const osc_opt *osc_option_at(const osc_command *command, uint32_t i);
 
-/* Index of the common options in that table. */
-enum { OSC_COMMON_COLOR = 0, OSC_COMMON_NO_PAGER, OSC_COMMON_SHORT_HELP, OSC_COMMON_HELP };
+/* Options every command has (--color, --no-pager, -h, --help). */
+enum {
+    OSC_COMMON_COLOR = 0,
+    OSC_COMMON_NO_PAGER,
+    OSC_COMMON_SHORT_HELP,
+    OSC_COMMON_HELP,
+    OSC_COMMON_OPTIONS
+};
 
 /* What parsing a command line came to. */
 typedef struct osc_parse {
     osc_call call;
-    osc_opt_value common[4];
+    osc_opt_value common[OSC_COMMON_OPTIONS];
     char error[256]; /* why it is wrong; "" when it is right */
 } osc_parse;
 
@@ -103,6 +123,11 @@ void osc_help_man(const osc_command *command, osc_buf *out); /* NULL: opscope(1)
 /* shell is "bash", "zsh" or "fish"; false for others. */
 bool osc_help_completion(const char *shell, osc_buf *out);
 
+extern const osc_command osc_command_check;
+extern const osc_command osc_command_steps, osc_command_idle, osc_command_path;
+extern const osc_command osc_command_flame, osc_command_schema, osc_command_table;
+extern const osc_command osc_command_engines;
+extern const osc_command osc_command_cut;
 extern const osc_command osc_command_info, osc_command_top, osc_command_follow, osc_command_disasm,
     osc_command_help;
 

@@ -18,10 +18,11 @@ static void put_head(const osc_table *t, osc_buf *out)
 {
     osc_str key = osc_table_fact_str(t, "cache_key");
     osc_buf_cstr(out, "program ");
+    osc_str generation = osc_table_fact_str(t, "generation");
     osc_export_safe(osc_table_fact_str(t, "program"), out);
-    osc_buf_printf(out, "   for %.*s   hash %.*s\n",
-                   OSC_STR_FMT(osc_table_fact_str(t, "generation")),
-                   OSC_STR_FMT(osc_table_fact_str(t, "hash")));
+    if (generation.len > 0)
+        osc_buf_printf(out, "   for %.*s", OSC_STR_FMT(generation));
+    osc_buf_printf(out, "   hash %.*s\n", OSC_STR_FMT(osc_table_fact_str(t, "hash")));
     if (key.len > 0) {
         osc_buf_cstr(out, "cache key ");
         osc_export_safe(key, out);
@@ -45,7 +46,8 @@ static int run(const osc_call *call)
     } else {
         if (format == OSC_FORMAT_TABLE)
             put_head(table, &call->cli->out);
-        osc_export(table, format, call->cli->colour, &call->cli->out);
+        osc_look look = {.colour = call->cli->look.colour}; /* operands are never cut */
+        osc_export(table, format, &look, &call->cli->out);
         code = osc_cli_flush(call->cli, OSC_EXIT_OK);
     }
     osc_table_free(table);
@@ -56,14 +58,14 @@ static int run(const osc_call *call)
 const osc_command osc_command_disasm = {
     .name = "disasm",
     .summary = "the instructions of a device program",
-    .operands = "FILE.neff",
-    .description = "Lists the instructions of a NEFF that opscope wrote, engine by engine: index, "
-                   "engine, the\n"
-                   "semaphores it waits for (3>=16: semaphore 3 must be at least 16) and raises "
-                   "(4+1), the framework\n"
-                   "operator it comes from, and its text. NEFFs of the vendor's compiler hold "
-                   "instructions whose\n"
-                   "form is not public; they are named and refused.",
+    .operands = "FILE",
+    .description =
+        "Lists the instructions of a NEFF that opscope wrote, engine by engine, or those\n"
+        "that ran in a device profile of the vendor's tools, in time order: index (program\n"
+        "counter), engine, the semaphores it waits for (3>=16: semaphore 3 must be at least\n"
+        "16) and raises (4+1), the framework operator it comes from, and its text. NEFFs of\n"
+        "the vendor's compiler hold instructions whose form is not public; they are named\n"
+        "and refused.",
     .example = " opscope disasm run/neff_3957600758_vnc_0.neff --engine vector",
     .options = options,
     .option_count = sizeof options / sizeof *options,

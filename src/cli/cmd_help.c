@@ -18,7 +18,7 @@ static const osc_opt options[] = {
 
 static int fail_unknown(const char *name)
 {
-    const char *names[16];
+    const char *names[32];
     uint32_t count;
     const osc_command *const *commands = osc_commands(&count);
     assert(count <= sizeof names / sizeof *names);

@@ -27,16 +27,13 @@ static void put_words(osc_buf *out, const char *const *words)
         osc_buf_printf(out, "%s%s", i ? " " : "", words[i]);
 }
 
-/* Calls put(out, command, option) for the command's own and the common options. */
+/* Calls put(out, command, option) for all options of a command. */
 static void each_option(osc_buf *out, const osc_command *command,
                         void (*put)(osc_buf *, const osc_command *, const osc_opt *))
 {
-    uint32_t count;
-    const osc_opt *common = osc_common_options(&count);
-    for (uint32_t i = 0; i < command->option_count; i++)
-        put(out, command, &command->options[i]);
-    for (uint32_t i = 0; i < count; i++)
-        put(out, command, &common[i]);
+    const osc_opt *o;
+    for (uint32_t i = 0; (o = osc_option_at(command, i)) != NULL; i++)
+        put(out, command, o);
 }
 
 static void put_commands(osc_buf *out)

@@ -61,12 +61,9 @@ static void put_option(const osc_opt *o, osc_buf *out)
 
 static void put_options(const osc_command *command, osc_buf *out)
 {
-    uint32_t count;
-    const osc_opt *common = osc_common_options(&count);
-    for (uint32_t i = 0; i < command->option_count; i++)
-        put_option(&command->options[i], out);
-    for (uint32_t i = 0; i < count; i++)
-        put_option(&common[i], out);
+    const osc_opt *o;
+    for (uint32_t i = 0; (o = osc_option_at(command, i)) != NULL; i++)
+        put_option(o, out);
 }
 
 void osc_help_overview(osc_buf *out)
@@ -134,7 +131,8 @@ void osc_help_long(const osc_command *command, osc_buf *out)
         put_paragraphs(out, command->example, 4);
     }
     osc_buf_cstr(
-        out, "\nEXIT STATUS\n"
-             "    0 done, 2 wrong usage, 3 input cannot be read, 4 out of memory or a fault of\n"
-             "    opscope\n");
+        out,
+        "\nEXIT STATUS\n"
+        "    0 done, 1 something wrong was found (check; with --strict in any input), 2 wrong\n"
+        "    usage, 3 input cannot be read, 4 out of memory or a fault of opscope\n");
 }

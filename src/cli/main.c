@@ -4,16 +4,20 @@
  * Refuses: anything about traces. A command lives in its own file; what is worth testing without a
  * terminal lives in scope/.
  */
+#include "cli/heap.h"
 #include "cli/output.h"
 
+#include "base/source.h"
 #include "base/str.h"
 
 #include <signal.h>
 #include <string.h>
 
-static const osc_command *const commands[] = {&osc_command_info, &osc_command_top,
-                                              &osc_command_follow, &osc_command_disasm,
-                                              &osc_command_help};
+static const osc_command *const commands[] = {
+    &osc_command_info,   &osc_command_top,   &osc_command_follow, &osc_command_steps,
+    &osc_command_idle,   &osc_command_path,  &osc_command_check,  &osc_command_engines,
+    &osc_command_disasm, &osc_command_flame, &osc_command_cut,    &osc_command_table,
+    &osc_command_schema, &osc_command_help};
 
 const osc_command *const *osc_commands(uint32_t *count)
 {
@@ -66,6 +70,7 @@ static void put_version(osc_buf *out)
                    ""
 #endif
     );
+    osc_buf_printf(out, "reads %s\n", osc_source_built_with());
 }
 
 /* --version, --help, -h and nothing at all. */
@@ -119,5 +124,6 @@ int main(int argc, char **argv)
     const osc_command *command = osc_command_find(argv[1]);
     if (!command)
         return unknown_command(argv[1]);
+    osc_heap_prepare();
     return run_command(command, argc - 2, argv + 2);
 }

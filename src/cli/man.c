@@ -81,7 +81,8 @@ static void put_exit_status(osc_buf *out)
     osc_buf_cstr(
         out,
         ".SH EXIT STATUS\n"
-        "0 done, 2 wrong usage, 3 input cannot be read, 4 out of memory or a fault of opscope.\n");
+        "0 done, 1 something wrong was found (check; with \\-\\-strict in any input), 2 wrong\n"
+        "usage, 3 input cannot be read, 4 out of memory or a fault of opscope.\n");
 }
 
 /* opscope(1): the list of commands. */
@@ -103,14 +104,14 @@ static void put_overview(osc_buf *out)
         osc_buf_putc(out, '\n');
     }
     put_exit_status(out);
-    osc_buf_cstr(out, ".SH ENVIRONMENT\n.TP\n.B NO_COLOR\nno colour when set\n.TP\n.B PAGER\n"
-                      "program that shows long results on a terminal; less when not set\n");
+    osc_buf_cstr(out,
+                 ".SH ENVIRONMENT\n.TP\n.B NO_COLOR\nno colour when set\n.TP\n.B COLUMNS\nwidth of "
+                 "tables; the terminal's when not set, 120 without one\n.TP\n.B PAGER\n"
+                 "program that shows long results on a terminal; less when not set\n");
 }
 
 void osc_help_man(const osc_command *command, osc_buf *out)
 {
-    uint32_t count;
-    const osc_opt *common = osc_common_options(&count);
     char name[64] = "opscope-", title[64] = "OPSCOPE\\-";
     if (!command) {
         put_overview(out);
@@ -129,10 +130,9 @@ void osc_help_man(const osc_command *command, osc_buf *out)
                    command->operands);
     put_paragraphs(out, command->description);
     osc_buf_cstr(out, ".SH OPTIONS\n");
-    for (uint32_t i = 0; i < command->option_count; i++)
-        put_option(out, &command->options[i]);
-    for (uint32_t i = 0; i < count; i++)
-        put_option(out, &common[i]);
+    const osc_opt *o;
+    for (uint32_t i = 0; (o = osc_option_at(command, i)) != NULL; i++)
+        put_option(out, o);
     if (command->example[0]) {
         osc_buf_cstr(out, ".SH EXAMPLES\n");
         put_paragraphs(out, command->example);

@@ -16,7 +16,7 @@
 
 static const char *const color_choices[] = {"auto", "always", "never", NULL};
 
-static const osc_opt common_options[] = {
+static const osc_opt common_options[OSC_COMMON_OPTIONS] = {
     {"color", 0, OSC_OPT_CHOICE, "WHEN", "colour the result: auto (on a terminal), always, never",
      color_choices},
     {"no-pager", 0, OSC_OPT_FLAG, NULL, "never show the result through a pager", NULL},
@@ -24,10 +24,41 @@ static const osc_opt common_options[] = {
     {"help", 0, OSC_OPT_FLAG, NULL, "show the whole manual page and stop", NULL},
 };
 
-const osc_opt *osc_common_options(uint32_t *count)
+static const osc_opt trace_options[OSC_TRACE_OPTIONS] = {
+    {"threads", 0, OSC_OPT_INT, "N",
+     "read with at most N threads (default: one for each processor); the result is the same", NULL},
+    {"max-size", 0, OSC_OPT_SIZE, "SIZE",
+     "refuse input of more than SIZE bytes, inflated when compressed; K, M and G are taken "
+     "(default: none for plain files, 4 GiB or 200 times its size for a compressed one)",
+     NULL},
+    {"strict", 0, OSC_OPT_FLAG, NULL,
+     "exit with 1 when the input had to be repaired or is incomplete", NULL},
+};
+
+/* The table that holds option i of a command, and the option's place in it. */
+static const osc_opt *group_of(const osc_command *command, uint32_t i, uint32_t *group,
+                               uint32_t *index)
 {
-    *count = sizeof common_options / sizeof *common_options;
-    return common_options;
+    const struct {
+        const osc_opt *options;
+        uint32_t count;
+    } groups[3] = {{command->options, command->option_count},
+                   {trace_options, command->takes_trace ? OSC_TRACE_OPTIONS : 0},
+                   {common_options, OSC_COMMON_OPTIONS}};
+    for (*group = 0; *group < 3; (*group)++) {
+        if (i < groups[*group].count) {
+            *index = i;
+            return &groups[*group].options[i];
+        }
+        i -= groups[*group].count;
+    }
+    return NULL;
+}
+
+const osc_opt *osc_option_at(const osc_command *command, uint32_t i)
+{
+    uint32_t group, index;
+    return group_of(command, i, &group, &index);
 }
 
 struct parser {
@@ -41,17 +72,12 @@ struct parser {
 /* The option and its value slot by long name (letter 0) or by letter; NULL when unknown. */
 static const osc_opt *find(struct parser *p, osc_str name, char letter, osc_opt_value **value)
 {
-    for (uint32_t i = 0; i < p->command->option_count; i++) {
-        const osc_opt *o = &p->command->options[i];
-        if (letter ? o->letter == letter : osc_str_eq_cstr(name, o->name)) {
-            *value = &p->out->call.values[i];
-            return o;
-        }
-    }
-    for (uint32_t i = 0; i < sizeof common_options / sizeof *common_options; i++) {
-        const osc_opt *o = &common_options[i];
+    osc_opt_value *const values[3] = {p->out->call.values, p->out->call.trace, p->out->common};
+    uint32_t group, index;
+    const osc_opt *o;
+    for (uint32_t i = 0; (o = group_of(p->command, i, &group, &index)) != NULL; i++) {
         if (letter ? o->letter == letter : name.len > 0 && osc_str_eq_cstr(name, o->name)) {
-            *value = &p->out->common[i];
+            *value = &values[group][index];
             return o;
         }
     }
@@ -60,13 +86,12 @@ static const osc_opt *find(struct parser *p, osc_str name, char letter, osc_opt_
 
 static bool fail_unknown(struct parser *p, osc_str given, osc_str name)
 {
-    const char *names[OSC_OPTS_MAX + 4];
+    const char *names[OSC_OPTS_MAX + OSC_TRACE_OPTIONS + OSC_COMMON_OPTIONS];
     size_t n = 0;
-    for (uint32_t i = 0; i < p->command->option_count; i++)
-        names[n++] = p->command->options[i].name;
-    for (uint32_t i = 0; i < sizeof common_options / sizeof *common_options; i++) {
-        if (common_options[i].name[0])
-            names[n++] = common_options[i].name;
+    const osc_opt *o;
+    for (uint32_t i = 0; (o = osc_option_at(p->command, i)) != NULL; i++) {
+        if (o->name[0])
+            names[n++] = o->name;
     }
     const char *near = name.len > 0 ? osc_nearest(name, names, n) : NULL;
     if (near)
@@ -102,6 +127,16 @@ static bool set_choice(struct parser *p, const osc_opt *o, osc_opt_value *value)
     return false;
 }
 
+/* "4096", "500M": bytes, K, M and G in steps of 1,024; false when it is none. */
+static bool parse_size(const char *text, int64_t *bytes)
+{
+    uint64_t size;
+    if (!osc_parse_size(osc_str_from_cstr(text), &size) || size == 0 || size > INT64_MAX)
+        return false;
+    *bytes = (int64_t)size;
+    return true;
+}
+
 /* Keeps the value of an option; text is NULL for a flag. */
 static bool set(struct parser *p, const osc_opt *o, osc_opt_value *value, const char *text)
 {
@@ -112,6 +147,12 @@ static bool set(struct parser *p, const osc_opt *o, osc_opt_value *value, const 
     case OSC_OPT_FLAG:
     case OSC_OPT_TEXT: return true;
     case OSC_OPT_CHOICE: return set_choice(p, o, value);
+    case OSC_OPT_SIZE:
+        if (parse_size(text, &value->number))
+            return true;
+        snprintf(p->out->error, sizeof p->out->error,
+                 "--%s takes a number of bytes such as 500M or 20G, not '%s'", o->name, text);
+        return false;
     case OSC_OPT_INT:
         if (osc_parse_i64(osc_str_from_cstr(text), &value->number))
             return true;
@@ -203,6 +244,11 @@ bool osc_parse_args(const osc_command *command, int argc, char **argv, osc_parse
             ok = arg[1] == '-' ? take_long(&p, arg) : take_letters(&p, arg);
         if (!ok)
             return false;
+    }
+    const osc_opt_value *threads = &out->call.trace[OSC_TRACE_THREADS];
+    if (threads->set && threads->number < 1) {
+        snprintf(out->error, sizeof out->error, "--threads is at least 1, not %s", threads->text);
+        return false;
     }
     bool help = out->common[OSC_COMMON_SHORT_HELP].set || out->common[OSC_COMMON_HELP].set;
     if (!help && out->call.operand_count < command->operands_min) {

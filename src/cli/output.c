@@ -6,7 +6,7 @@
  */
 #include "cli/output.h"
 
-#include "scope/export/export.h"
+#include "base/num.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -25,18 +25,34 @@ static bool env_set(const char *name)
     return value && value[0] != '\0';
 }
 
+/* Columns for a table: $COLUMNS, the terminal's, or what keeps files and pipes the same anywhere. */
+static uint32_t width(bool tty)
+{
+    const char *asked = getenv("COLUMNS");
+    struct winsize size;
+    int64_t columns;
+    if (asked && osc_parse_i64(osc_str_from_cstr(asked), &columns) && columns > 0 &&
+        columns < UINT16_MAX)
+        return (uint32_t)columns;
+    if (!tty)
+        return OSC_EXPORT_WIDTH;
+    return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
 void osc_cli_init(osc_cli *cli, const char *colour, bool no_pager)
 {
     bool tty = isatty(STDOUT_FILENO) != 0;
     const char *term = getenv("TERM");
     bool dumb = !term || strcmp(term, "dumb") == 0;
     osc_buf_init(&cli->out, SIZE_MAX);
-    cli->colour = tty && !dumb && !env_set("NO_COLOR");
+    cli->look.colour = tty && !dumb && !env_set("NO_COLOR");
     if (colour && strcmp(colour, "always") == 0)
-        cli->colour = true;
+        cli->look.colour = true;
     if (colour && strcmp(colour, "never") == 0)
-        cli->colour = false;
+        cli->look.colour = false;
+    cli->look.width = width(tty);
     cli->pager = tty && !dumb && !no_pager;
+    cli->found = false;
 }
 
 void osc_cli_free(osc_cli *cli)
@@ -132,7 +148,14 @@ int osc_cli_flush(osc_cli *cli, int code)
         code = OSC_EXIT_INTERNAL;
     }
     osc_buf_clear(&cli->out);
-    return code;
+    return code == OSC_EXIT_OK && cli->found ? OSC_EXIT_FINDING : code;
+}
+
+int osc_cli_show(osc_cli *cli, osc_table *table, osc_format format)
+{
+    osc_export(table, format, &cli->look, &cli->out);
+    osc_table_free(table);
+    return osc_cli_flush(cli, OSC_EXIT_OK);
 }
 
 int osc_cli_fail(const osc_err *err)

@@ -11,13 +11,16 @@
 #include "base/buf.h"
 #include "base/status.h"
 #include "cli/cli.h"
+#include "scope/analysis/table.h"
+#include "scope/export/export.h"
 
 #include <stdbool.h>
 
 struct osc_cli {
-    bool colour; /* escape sequences in results */
-    bool pager;  /* a pager may be used */
-    osc_buf out; /* the result */
+    osc_look look; /* of results: colour, and the width of the terminal */
+    bool pager;    /* a pager may be used */
+    bool found;    /* --strict, and something was wrong with the input: success becomes a finding */
+    osc_buf out;   /* the result */
 };
 
 /* Decides from the environment, the terminal and "auto", "always", "never" (NULL: auto). */
@@ -28,8 +31,12 @@ void osc_cli_free(osc_cli *cli);
  * texts of the input as they are and no colour. */
 void osc_cli_guard_terminal(osc_cli *cli);
 
-/* Writes the result to stdout and empties it; returns code, or INTERNAL on a failure. */
+/* Writes the result to stdout and empties it; returns code (FINDING for OK when `found`), or
+ * INTERNAL on a failure. */
 int osc_cli_flush(osc_cli *cli, int code);
+
+/* Shows a table in a format and frees it; the exit code, as osc_cli_flush. */
+int osc_cli_show(osc_cli *cli, osc_table *table, osc_format format);
 
 /* Prints "opscope: <message>" on stderr and returns the exit code that fits the status. */
 int osc_cli_fail(const osc_err *err);

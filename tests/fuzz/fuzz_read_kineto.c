@@ -21,16 +21,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void show(const osc_table *t, osc_buf *out)
 {
+    static const osc_look look = {.colour = true, .width = 40};
     for (int f = 0; f < OSC_FORMATS; f++) {
         osc_buf_clear(out);
-        osc_export(t, (osc_format)f, f == 0, out);
+        osc_export(t, (osc_format)f, &look, out);
     }
 }
 
 static void analyse(const osc_store *store, osc_buf *out)
 {
     osc_ka_options options = {
-        .by_shape = true, .stack_depth = 3, .tree = {.python = OSC_PYTHON_YES}};
+        .by = (1u << OSC_KA_BY_COUNT) - 1, .stack_depth = 3, .calls = {.python = OSC_PYTHON_YES}};
+    osc_top_options wanted = {.limit = -1, .by = options.by};
+    osc_top_facts facts = {0};
     osc_torch_table_options torch = osc_torch_table_defaults();
     osc_table *t = NULL, *other = NULL;
     osc_err err;
@@ -40,7 +43,8 @@ static void analyse(const osc_store *store, osc_buf *out)
         show(t, out);
         osc_buf_clear(out);
         osc_export_torch_table(t, &torch, out);
-        if (osc_top(store, t, -1, true, true, &other, &err) == OSC_OK)
+        if (osc_top_look(store, &facts, &err) == OSC_OK &&
+            osc_top(t, &facts, &wanted, &other, &err) == OSC_OK)
             show(other, out);
         osc_table_free(other);
         other = NULL;

@@ -86,6 +86,13 @@ class Counts(unittest.TestCase):
         self.assertEqual(run_tests.junit_counts(Path("/nonexistent"), 0), (0, 1))
 
 
+class DeviceProfile(unittest.TestCase):
+    def test_the_sample_is_what_its_script_makes(self):
+        command = [sys.executable, str(ROOT / "tests/tools/make_device_profile.py"), "--check"]
+        result = subprocess.run(command, capture_output=True, text=True, check=False)
+        self.assertEqual(result.returncode, 0, result.stderr)
+
+
 class Environment(unittest.TestCase):
     def check(self, requirement):
         with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:

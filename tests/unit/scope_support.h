@@ -43,7 +43,7 @@ static inline osc_store *store_of(const char *text)
 /* The key_averages table of a trace; NULL (and a failed check) when that fails. */
 static inline osc_table *rows_of(const char *text, const osc_ka_options *options)
 {
-    static const osc_ka_options defaults = {.tree = {.python = OSC_PYTHON_NO}};
+    static const osc_ka_options defaults = {.calls = {.python = OSC_PYTHON_NO}};
     osc_store *store = store_of(text);
     osc_table *table = NULL;
     osc_err err = {0};

@@ -63,7 +63,7 @@ static void check(osc_format format, const char *want)
     osc_buf out;
     TAP_REQUIRE(t != NULL);
     osc_buf_init(&out, SIZE_MAX);
-    osc_export(t, format, false, &out);
+    osc_export(t, format, NULL, &out);
     TAP_EQ_VIEW(osc_buf_view(&out), want);
     osc_buf_free(&out);
     osc_table_free(t);
@@ -76,6 +76,119 @@ static void test_text(void)
                             "a,\"b\"|  [1m   1,312     164.5 us   -4.1 KB   33.3\n"
                             "=1+1          2,624    -835.5 us   -8.2 KB   66.5\n"
                             "              the end\n");
+}
+
+/* A table too wide for most terminals: two texts, and figures of falling use. */
+static osc_table *wide(void)
+{
+    static const osc_table_column list[] = {
+        {"name", "name", "", OSC_CELL_STR, OSC_UNIT_NONE, OSC_COLUMN_SHOWN},
+        {"need", "needed", "", OSC_CELL_I64, OSC_UNIT_COUNT, OSC_COLUMN_SHOWN},
+        {"help", "helps", "", OSC_CELL_I64, OSC_UNIT_COUNT, OSC_COLUMN_HELPS},
+        {"machine", "machine", "", OSC_CELL_I64, OSC_UNIT_COUNT, OSC_COLUMN_MACHINE},
+        {"detail", "detail", "", OSC_CELL_I64, OSC_UNIT_COUNT, OSC_COLUMN_DETAIL},
+        {"rare", "rare", "", OSC_CELL_I64, OSC_UNIT_COUNT, OSC_COLUMN_RARE},
+        {"from", "called from", "", OSC_CELL_STR, OSC_UNIT_NONE, OSC_COLUMN_SHOWN},
+    };
+    osc_table *t = osc_table_new("wide", list, 7);
+    static const char *const names[] = {
+        "aten::a_name_of_forty_columns_to_be_cut_",
+        "\xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad"
+        "\xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad"};
+    for (uint32_t r = 0; t && r < 2; r++) {
+        osc_table_add_row(t);
+        osc_table_set_str(t, r, 0, osc_str_from_cstr(names[r]));
+        for (uint32_t c = 1; c < 6; c++)
+            osc_table_set_i64(t, r, c, 1234567);
+        osc_table_set_str(t, r, 6, OSC_STR("train.py(12): a_function_of_a_long_name"));
+    }
+    if (t)
+        osc_table_add_footer(t, OSC_STR("a line below that is as long as a sentence of words"));
+    return t;
+}
+
+/* The widest line of the table, and whether it has a text. */
+static size_t widest_line(const osc_table *t, uint32_t width, const char *text, bool *has)
+{
+    osc_look look = {.width = width};
+    osc_buf out;
+    osc_buf_init(&out, SIZE_MAX);
+    osc_export_text(t, &look, &out);
+    osc_str rest = osc_buf_view(&out), line;
+    size_t widest = 0;
+    *has = osc_str_find(rest, osc_str_from_cstr(text)) != SIZE_MAX;
+    while (osc_str_next_line(&rest, &line))
+        widest = osc_utf8_columns(line) > widest ? osc_utf8_columns(line) : widest;
+    osc_buf_free(&out);
+    return widest;
+}
+
+/* Columns of little use go first, then texts give way; what went is named. */
+static void test_width(void)
+{
+    static const struct {
+        uint32_t width;
+        size_t widest;
+        const char *has;
+    } cases[] = {
+        {0, 142, "aten::a_name_of_forty_columns_to_be_cut_"},
+        {200, 142, "train.py(12): a_function_of_a_long_name"},
+        {142, 142, "aten::a_name_of_forty_columns_to_be_cut_"},
+        {120, 120, "   rare   "},
+        {100, 100, "   rare   "},
+        {80, 80, "   detail   "},
+        {80, 80, "1 column left out: rare; a wider terminal, or --format csv, has all"},
+        {60, 60, "3 columns left out: helps, detail, rare; a wider"},
+        {50, 50, "helps"},
+    };
+    osc_table *t = wide();
+    TAP_REQUIRE(t != NULL);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        bool has;
+        size_t widest = widest_line(t, cases[i].width, cases[i].has, &has);
+        TAP_OKF(widest <= cases[i].widest, "width %u: %zu", (unsigned)cases[i].width, widest);
+        TAP_OKF(has, "width %u: no '%s'", (unsigned)cases[i].width, cases[i].has);
+    }
+    for (uint32_t width = 32; width < 150; width++) {
+        bool has;
+        size_t widest = widest_line(t, width, "name", &has);
+        TAP_OKF(has && widest <= width, "width %u: %zu", (unsigned)width, widest);
+    }
+    osc_table_free(t);
+}
+
+/* The exact lines: a third of a cut text is from its end, wide characters count as two. */
+static void test_width_cuts(void)
+{
+    osc_look look = {.width = 36};
+    osc_table *t = wide();
+    osc_buf out;
+    TAP_REQUIRE(t != NULL);
+    osc_buf_init(&out, SIZE_MAX);
+    osc_export_text(t, &look, &out);
+    TAP_EQ_STR(
+        osc_buf_c_str(&out),
+        "name                          needed\n"
+        "aten::a_name_o...be_cut_   1,234,567\n"
+        "\xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad"
+        "...\xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad    1,234,567\n"
+        "a line below that is as long as a\n"
+        "sentence of words\n"
+        "4 columns left out: helps, detail,\n"
+        "rare, called from; a wider terminal,\n"
+        "or --format csv, has all\n");
+    osc_buf_free(&out);
+    osc_table_free(t);
+}
+
+/* A terminal narrower than two columns gets them all the same, and no byte is read beyond. */
+static void test_width_of_nothing(void)
+{
+    osc_table *t = wide();
+    bool has;
+    TAP_REQUIRE(t != NULL);
+    TAP_OK(widest_line(t, 1, "4 columns left", &has) >= 20);
+    osc_table_free(t);
 }
 
 static void test_csv(void)
@@ -261,7 +374,7 @@ static void test_torch_table_long_names(void)
  */
 static void check_tie(const char *start, bool torch_times, const char *want)
 {
-    static const osc_ka_options wanted[] = {{.torch_times = false}, {.torch_times = true}};
+    static const osc_ka_options wanted[] = {{.like_torch = false}, {.like_torch = true}};
     osc_torch_table_options o = osc_torch_table_defaults();
     char trace[512];
     osc_buf out;
@@ -307,7 +420,10 @@ static void test_top(void)
     osc_table *ka = rows_of(worked, NULL), *top = NULL;
     osc_err err = {0};
     TAP_REQUIRE(s != NULL && ka != NULL);
-    TAP_EQ_STATUS(osc_top(s, ka, -1, false, false, &top, &err), OSC_OK);
+    static const osc_top_options options = {.limit = -1};
+    osc_top_facts facts = {0};
+    TAP_EQ_STATUS(osc_top_look(s, &facts, &err), OSC_OK);
+    TAP_EQ_STATUS(osc_top(ka, &facts, &options, &top, &err), OSC_OK);
     TAP_REQUIRE(top != NULL);
     TAP_EQ_U64(osc_table_rows(top), 1);
     TAP_EQ_VIEW(osc_table_cell(top, 0, 0).str, "aten::addmm");
@@ -328,7 +444,10 @@ static void check_footer(const char *trace, bool executed, bool by_shape, uint32
     if (executed)
         TAP_OK(osc_store_add_slice(s, &(osc_slice_row){.kind = OSC_KIND_HW}) == 0);
     TAP_EQ_STATUS(osc_store_seal(s, &err), OSC_OK);
-    TAP_EQ_STATUS(osc_top(s, ka, -1, by_shape, false, &top, &err), OSC_OK);
+    osc_top_options options = {.limit = -1, .by = by_shape ? 1u << OSC_KA_BY_SHAPE : 0};
+    osc_top_facts facts = {0};
+    TAP_EQ_STATUS(osc_top_look(s, &facts, &err), OSC_OK);
+    TAP_EQ_STATUS(osc_top(ka, &facts, &options, &top, &err), OSC_OK);
     TAP_REQUIRE(top != NULL && osc_table_footers(top) > footer);
     TAP_EQ_VIEW(osc_table_footer(top, footer), want);
     osc_table_free(top);
@@ -346,12 +465,28 @@ static void test_top_says_why(void)
     check_footer(cpu, true, false, 1,
                  "the device worked; for its time set correlate_device_time=True, or see opscope "
                  "follow");
+    check_footer(TRACE(EV("cpu_op", "a", 1, 1, 0, 2, "") "," EV("cpu_op", "open", 1, 1, 1, 1,
+                                                                "\"finished\":false")),
+                 false, false, 1,
+                 "1 operator was still open when the profiler stopped, and is left out");
+    check_footer(
+        TRACE(EV("cpu_op", "unknown", 1, 1, 0, 2, "") "," EV("cpu_op", "unknown", 1, 1, 5, 2, "")),
+        false, false, 1, "2 events lost their names when the file was written: \"unknown\"");
+    check_footer(
+        TRACE(EV("cpu_op", "forked", 1, 1, 0, 2, "")), false, false, 1,
+        "asynchronous calls cannot be told in the file; of \"forked\" PyTorch says self cpu "
+        "0");
+    check_footer("{\"with_flops\":1,\"traceEvents\":[" EV("cpu_op", "a", 1, 1, 0, 2, "") "]}",
+                 false, false, 1, "PyTorch counted FLOPs; the file does not carry them");
 }
 
 int main(void)
 {
     TAP_RUN(test_cut);
     TAP_RUN(test_text);
+    TAP_RUN(test_width);
+    TAP_RUN(test_width_cuts);
+    TAP_RUN(test_width_of_nothing);
     TAP_RUN(test_csv);
     TAP_RUN(test_markdown);
     TAP_RUN(test_json_lines);

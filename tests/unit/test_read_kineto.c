@@ -136,8 +136,8 @@ static void test_damage(void)
         NULL);
     check_events("T06 negative", TRACE(OP("a", 1, -3, 0)), 1, "negative_duration");
     check_events("P03 no dur", "[{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\",\"ts\":1}]", 1,
-                 "no_time");
-    check_events("P04 nested", "{\"traceEvents\":{\"traceEvents\":[]}}", 0, "trace_events_no_list");
+                 "no_duration");
+    check_events("P04 nested", "{\"traceEvents\":{\"traceEvents\":[]}}", 0, "nested_trace_events");
     check_events("P05 unknown phase",
                  "[{\"ph\":\"Q\"},{\"ph\":\"X\",\"name\":\"a\",\"ts\":1,\"dur\":1}]", 1,
                  "unknown_phase");

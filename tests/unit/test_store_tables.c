@@ -117,7 +117,7 @@ static void test_shift_is_cut_at_the_ends(void)
     osc_store_add_slice(store, &row);
     row.start_ns = INT64_MAX - 1;
     osc_store_add_slice(store, &row);
-    osc_store_shift(store, 0, 0, 10);
+    osc_store_shift(store, &(osc_store_mark){0}, 10);
     TAP_EQ_I64(osc_store_slice(store)->start_ns[0], 15);
     TAP_EQ_I64(osc_store_slice(store)->start_ns[1], OSC_TIME_MAX);
     TAP_EQ_U64(osc_store_finding(store)->count, 1);

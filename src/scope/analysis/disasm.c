@@ -3,7 +3,7 @@
 
 #include "base/buf.h"
 #include "base/num.h"
-#include "scope/analysis/follow_internal.h"
+#include "scope/analysis/engines_internal.h"
 
 #include <stdio.h>
 
@@ -36,7 +36,9 @@ static void semaphores(const osc_store *store, uint32_t inst, uint32_t *at, osc_
         (*at)++;
     for (; *at < s->count && s->inst[*at] == inst; (*at)++) {
         osc_buf *out = s->is_wait[*at] ? waits : incs;
-        osc_buf_printf(out, "%s%u%s%u", out->len ? " " : "", s->sem[*at],
+        bool event = s->sem[*at] >= OSC_SEM_EVENT;
+        osc_buf_printf(out, "%s%s%u%s%u", out->len ? " " : "", event ? "E" : "",
+                       event ? s->sem[*at] - OSC_SEM_EVENT : s->sem[*at],
                        s->is_wait[*at] ? ">=" : "+", s->value[*at]);
     }
 }
@@ -47,8 +49,7 @@ static void add_row(const osc_store *store, osc_table *t, uint32_t inst, osc_buf
     const osc_inst_cols *in = osc_store_inst(store);
     uint32_t row = osc_table_add_row(t);
     osc_table_set_i64(t, row, D_INDEX, in->index[inst]);
-    osc_table_set_str(t, row, D_ENGINE,
-                      osc_str_from_cstr(osc_follow_engine_name(in->engine[inst])));
+    osc_table_set_str(t, row, D_ENGINE, osc_engine_text(store, in->engine[inst]));
     osc_table_set_str(t, row, D_OPCODE, osc_store_text(store, in->opcode[inst]));
     osc_table_set_str(t, row, D_LABEL, osc_store_text(store, in->label[inst]));
     osc_table_set_str(t, row, D_WAITS, osc_buf_view(waits));

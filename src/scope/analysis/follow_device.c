@@ -306,6 +306,8 @@ static uint32_t add_row(struct follow *f, uint32_t exec, int64_t level, const ch
     osc_table_set_i64(f->table, row, OSC_FOLLOW_DUR_NS, dur_ns);
     osc_table_set_i64(f->table, row, OSC_FOLLOW_GAP_NS, -1);
     osc_table_set_i64(f->table, row, OSC_FOLLOW_RING, -1);
+    osc_table_set_i64(f->table, row, OSC_FOLLOW_SLICE, -1);
+    osc_table_set_i64(f->table, row, OSC_FOLLOW_CALL, -1);
     osc_table_set_i64(f->table, row, OSC_FOLLOW_SEQUENCE_ID, (int64_t)e->sequence_id[exec]);
     osc_table_set_i64(f->table, row, OSC_FOLLOW_EXEC_ID, e->exec_id[exec]);
     return row;

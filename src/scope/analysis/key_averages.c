@@ -1,26 +1,22 @@
 /*
- * key_averages.c - aggregation of the call tree by name (kineto-trace-format.md 2.5, 2.6).
- *
- * Per node: total is its length, self is that less its direct children; device totals are own
- * kernels plus those of all children, so one pass from the last node to the first sums them. A
- * row's key is (name, device, annotation, shapes, stack), found through two exact 64-bit maps; no
- * key is hashed to fewer bits than it has.
+ * key_averages.c - PyTorch's table of operators (kineto-trace-format.md 2.5, 2.6): the sums of
+ * key_averages_sum.c as a table, its facts, and the orders people ask for.
  */
 #include "scope/analysis/key_averages.h"
 
-#include "base/map.h"
 #include "base/mem.h"
 #include "base/num.h"
-#include "scope/analysis/stacks.h"
-#include "scope/analysis/torch_times.h"
+#include "scope/analysis/calls_internal.h"
+#include "scope/analysis/key_averages_internal.h"
 #include "scope/analysis/sat.h"
+#include "scope/analysis/torch_times.h"
 
 #include <assert.h>
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
-static const osc_table_column columns[OSC_KA_ALL_COLUMNS] = {
+static const osc_table_column columns[OSC_KA_TORCH_COLUMNS] = {
     {"name", "op", "operator, runtime call, kernel or annotation", OSC_CELL_STR, OSC_UNIT_NONE,
      false},
     {"device_type", "device", "where its time is spent", OSC_CELL_STR, OSC_UNIT_NONE, false},
@@ -47,6 +43,9 @@ static const osc_table_column columns[OSC_KA_ALL_COLUMNS] = {
      true},
     {"stack", "stack", "python frames around it, innermost first", OSC_CELL_STR, OSC_UNIT_NONE,
      true},
+    {"linked_count", "linked", "of device work: calls whose operator is known", OSC_CELL_I64,
+     OSC_UNIT_COUNT, true},
+    {"linked_ns", "linked time", "their time", OSC_CELL_I64, OSC_UNIT_NS, true},
     {"torch_self_cpu_us", "", "self CPU time in PyTorch's doubles", OSC_CELL_F64, OSC_UNIT_NONE,
      true},
     {"torch_total_cpu_us", "", "CPU time in PyTorch's doubles", OSC_CELL_F64, OSC_UNIT_NONE, true},
@@ -54,238 +53,226 @@ static const osc_table_column columns[OSC_KA_ALL_COLUMNS] = {
     {"torch_total_device_us", "", "device time, likewise", OSC_CELL_F64, OSC_UNIT_NONE, true},
 };
 
+/* Columns of the ways of grouping that have none above. */
+static const osc_table_column group_columns[OSC_KA_BY_COUNT] = {
+    [OSC_KA_BY_MODULE] = {"module", "module", "nn.Module frames around it, outermost first",
+                          OSC_CELL_STR, OSC_UNIT_NONE, false},
+    [OSC_KA_BY_STEP] = {"step", "step", "profiler step that was open", OSC_CELL_STR, OSC_UNIT_NONE,
+                        false},
+    [OSC_KA_BY_STREAM] = {"stream", "stream", "lane of the device work", OSC_CELL_STR,
+                          OSC_UNIT_NONE, false},
+    [OSC_KA_BY_THREAD] = {"thread", "thread", "lane of the host work", OSC_CELL_STR, OSC_UNIT_NONE,
+                          false},
+    [OSC_KA_BY_DEVICE] = {"device", "device", "device the work ran on", OSC_CELL_STR, OSC_UNIT_NONE,
+                          false},
+};
+
 const char *const osc_ka_sort_names[] = {
     "self_device",       "total_device", "self_cpu",  "total_cpu",      "avg_device",
     "avg_cpu",           "count",        "cpu_bytes", "self_cpu_bytes", "device_bytes",
     "self_device_bytes", "name",         NULL};
 
-/* What a node's direct children take from its self figures. */
-struct inner {
-    int64_t cpu_ns, device_ns;
-    int64_t cpu_bytes, device_bytes;
-    int64_t total_device_ns; /* of the node itself, not of its children */
-};
+/* ---- the table ---- */
 
-struct work {
-    const osc_store *store;
-    const osc_ka_options *options;
-    osc_calltree tree;
-    struct inner *inner; /* one per node */
-    osc_map groups;      /* shapes << 32 | stack -> group number */
-    osc_map rows;        /* (group * 16 + device * 2 + annotation) << 32 | name -> row */
-    osc_stacks stacks;
-    osc_torch_times torch; /* NULL arrays when not wanted or not possible */
-    osc_table *table;
-    bool failed;
-};
-
-/* Device totals from the leaves up, then what children take from their parents. */
-static void sum_children(struct work *w)
+static osc_str name_text(const struct ka_work *w, uint32_t name)
 {
-    for (uint32_t i = w->tree.count; i-- > 0;) {
-        const osc_calltree_node *n = &w->tree.nodes[i];
-        if (n->gone)
-            continue;
-        struct inner *own = &w->inner[i];
-        own->total_device_ns = osc_add_sat(own->total_device_ns, n->kernel_ns);
-        if (n->parent == OSC_NO_ROW)
-            continue;
-        assert(!w->tree.nodes[n->parent].gone);
-        struct inner *around = &w->inner[n->parent];
-        around->total_device_ns = osc_add_sat(around->total_device_ns, own->total_device_ns);
-        around->device_ns = osc_add_sat(around->device_ns, own->total_device_ns);
-        around->cpu_ns = osc_add_sat(around->cpu_ns, n->end_ns - n->start_ns);
-        around->cpu_bytes = osc_add_sat(around->cpu_bytes, n->cpu_bytes);
-        around->device_bytes = osc_add_sat(around->device_bytes, n->device_bytes);
-    }
+    if (name < osc_calls_names(w->calls))
+        return osc_calls_text(w->calls, name);
+    return name == w->memory_names[0] ? OSC_STR("[memory]") : OSC_STR("[OutOfMemory]");
 }
 
-/* Value under a key, the next free number when it is new. */
-static uint32_t number_of(struct work *w, osc_map *map, uint64_t key, uint32_t next, bool *is_new)
+static void set_sums(osc_table *t, uint32_t row, const struct ka_sums *s)
 {
-    uint64_t value;
-    *is_new = !osc_map_get(map, key, &value);
-    if (!*is_new)
-        return (uint32_t)value;
-    if (osc_map_put(map, key, next) != OSC_OK)
-        w->failed = true;
-    return next;
+    const int64_t values[] = {s->count,          s->self_cpu_ns,     s->total_cpu_ns,
+                              s->self_device_ns, s->total_device_ns, s->cpu_bytes,
+                              s->self_cpu_bytes, s->device_bytes,    s->self_device_bytes};
+    static_assert(OSC_KA_SELF_DEVICE_BYTES - OSC_KA_COUNT + 1 == sizeof values / sizeof *values,
+                  "figures of a row stand side by side");
+    for (uint32_t i = 0; i < sizeof values / sizeof *values; i++)
+        osc_table_set_i64(t, row, OSC_KA_COUNT + i, values[i]);
+    osc_table_set_i64(t, row, OSC_KA_LINKED, s->linked);
+    osc_table_set_i64(t, row, OSC_KA_LINKED_NS, s->linked_ns);
 }
 
-static osc_str shapes_of(const struct work *w, const osc_calltree_node *n, uint32_t *id)
+static void set_row(const struct ka_work *w, osc_table *t, const struct ka_row *r)
 {
-    *id = n->slice == OSC_NO_ROW ? 0 : osc_store_slice(w->store)->shapes[n->slice];
-    return *id == 0 ? OSC_STR("[]") : osc_store_text(w->store, *id);
-}
-
-/* The row of a node, made when it is the first of its key. */
-static uint32_t row_of(struct work *w, uint32_t node)
-{
-    const osc_calltree_node *n = &w->tree.nodes[node];
-    uint32_t shapes = 0, stack = w->stacks.of_node ? w->stacks.of_node[node] : 0;
-    osc_str shapes_text = {0};
-    bool is_new;
-    if (w->options->by_shape) {
-        shapes_text = shapes_of(w, n, &shapes);
-        if (osc_str_eq(shapes_text, OSC_STR("[]")))
-            shapes = 0; /* not recorded and empty are one row */
-    }
-    uint32_t group = number_of(w, &w->groups, (uint64_t)shapes << 32 | stack,
-                               (uint32_t)w->groups.count, &is_new);
-    uint64_t key = (uint64_t)(group * 16 + n->device * 2u + n->annotation) << 32 | n->name;
-    uint32_t row = number_of(w, &w->rows, key, osc_table_rows(w->table), &is_new);
-    if (!is_new)
-        return row;
-    osc_table_add_row(w->table);
-    osc_table_set_str(w->table, row, OSC_KA_NAME, osc_intern_get(w->tree.names, n->name));
-    osc_table_set_str(w->table, row, OSC_KA_DEVICE_TYPE,
-                      osc_str_from_cstr(osc_device_name((osc_device)n->device)));
-    osc_table_set_bool(w->table, row, OSC_KA_IS_USER_ANNOTATION, n->annotation);
-    osc_table_set_str(w->table, row, OSC_KA_INPUT_SHAPES, shapes_text);
-    osc_table_set_bool(w->table, row, OSC_KA_HAS_PARENT, n->parent != OSC_NO_ROW);
-    osc_table_set_str(w->table, row, OSC_KA_STACK, osc_stacks_text(&w->stacks, stack));
-    return row;
-}
-
-static void add(struct work *w, uint32_t row, osc_ka_column column, int64_t value)
-{
-    osc_cell cell = osc_table_cell(w->table, row, column);
-    osc_table_set_i64(w->table, row, column, osc_add_sat(cell.i64, value));
-}
-
-static void add_torch(struct work *w, uint32_t row, osc_ka_column column, double us)
-{
-    osc_table_set_f64(w->table, row, column, osc_table_cell(w->table, row, column).f64 + us);
-}
-
-static void add_torch_times(struct work *w, uint32_t row, uint32_t node)
-{
-    if (!w->torch.self_cpu)
-        return;
-    add_torch(w, row, OSC_KA_TORCH_SELF_CPU, w->torch.self_cpu[node]);
-    add_torch(w, row, OSC_KA_TORCH_TOTAL_CPU, w->torch.total_cpu[node]);
-    add_torch(w, row, OSC_KA_TORCH_SELF_DEVICE, w->torch.self_device[node]);
-    add_torch(w, row, OSC_KA_TORCH_TOTAL_DEVICE, w->torch.total_device[node]);
-}
-
-static void add_node(struct work *w, uint32_t node)
-{
-    const osc_calltree_node *n = &w->tree.nodes[node];
-    const struct inner *in = &w->inner[node];
-    int64_t duration = n->end_ns - n->start_ns;
-    uint32_t row = row_of(w, node);
-    if (row >= osc_table_rows(w->table))
+    uint32_t row = osc_table_add_row(t);
+    if (row >= osc_table_rows(t))
         return; /* no memory; the table's status says so */
-    add(w, row, OSC_KA_COUNT, 1);
-    add_torch_times(w, row, node);
-    if (n->device != OSC_DEVICE_CPU) {
-        add(w, row, OSC_KA_SELF_DEVICE_NS, duration);
-        add(w, row, OSC_KA_TOTAL_DEVICE_NS, duration);
-        return;
+    osc_table_set_str(t, row, OSC_KA_NAME, name_text(w, r->name));
+    osc_table_set_str(t, row, OSC_KA_DEVICE_TYPE,
+                      osc_str_from_cstr(osc_device_name((osc_device)r->device)));
+    osc_table_set_bool(t, row, OSC_KA_IS_USER_ANNOTATION, r->annotation);
+    osc_table_set_bool(t, row, OSC_KA_HAS_PARENT, r->has_parent);
+    set_sums(t, row, &r->sums);
+    for (uint32_t k = 0; k < w->groups.kinds; k++) {
+        osc_ka_by by = w->groups.by[k];
+        uint32_t column = by == OSC_KA_BY_SHAPE   ? (uint32_t)OSC_KA_INPUT_SHAPES
+                          : by == OSC_KA_BY_STACK ? (uint32_t)OSC_KA_STACK
+                                                  : osc_table_find(t, group_columns[by].name);
+        osc_table_set_str(t, row, column, osc_ka_group_text(&w->groups, r->group, by));
     }
-    add(w, row, OSC_KA_SELF_CPU_NS, osc_sub_sat(duration, in->cpu_ns));
-    add(w, row, OSC_KA_TOTAL_CPU_NS, duration);
-    if (w->tree.any_device) {
-        add(w, row, OSC_KA_SELF_DEVICE_NS, osc_sub_sat(in->total_device_ns, in->device_ns));
-        add(w, row, OSC_KA_TOTAL_DEVICE_NS, in->total_device_ns);
+}
+
+static osc_table *new_table(const struct ka_work *w, bool torch)
+{
+    osc_table_column all[OSC_KA_TORCH_COLUMNS + OSC_KA_BY_COUNT];
+    uint32_t count = torch ? OSC_KA_TORCH_COLUMNS : OSC_KA_COLUMNS;
+    memcpy(all, columns, count * sizeof *all);
+    for (uint32_t k = 0; k < w->groups.kinds; k++) {
+        if (group_columns[w->groups.by[k]].name)
+            all[count++] = group_columns[w->groups.by[k]];
     }
-    add(w, row, OSC_KA_CPU_BYTES, n->cpu_bytes);
-    add(w, row, OSC_KA_SELF_CPU_BYTES, osc_sub_sat(n->cpu_bytes, in->cpu_bytes));
-    add(w, row, OSC_KA_DEVICE_BYTES, n->device_bytes);
-    add(w, row, OSC_KA_SELF_DEVICE_BYTES, osc_sub_sat(n->device_bytes, in->device_bytes));
+    return osc_table_new("key_averages", all, count);
+}
+
+static void set_torch(osc_table *t, uint32_t row, const osc_torch_sums *s)
+{
+    osc_table_set_f64(t, row, OSC_KA_TORCH_SELF_CPU, s->self_cpu);
+    osc_table_set_f64(t, row, OSC_KA_TORCH_TOTAL_CPU, s->total_cpu);
+    osc_table_set_f64(t, row, OSC_KA_TORCH_SELF_DEVICE, s->self_device);
+    osc_table_set_f64(t, row, OSC_KA_TORCH_TOTAL_DEVICE, s->total_device);
 }
 
 /* Title of the device columns: a backend's own name, else the type, upper case (2.7). */
-static void set_device_fact(struct work *w)
+static void set_device_fact(const struct ka_work *w, osc_table *t)
 {
     char title[64];
     osc_str name = {0};
-    if (w->tree.any_device)
-        name = osc_str_from_cstr(osc_device_name(w->tree.device));
-    if (w->tree.any_device && w->tree.device == OSC_DEVICE_PRIVATEUSE1) {
+    const osc_calls_facts *f = osc_calls_facts_of(w->calls);
+    if (f->any_device)
+        name = osc_str_from_cstr(osc_device_name(f->device));
+    if (f->any_device && f->device == OSC_DEVICE_PRIVATEUSE1) {
         osc_str own = osc_store_get_meta(w->store, "device_name");
         name = own.len > 0 ? own : name;
     }
     osc_str_to_array(name, title, sizeof title);
     for (char *c = title; *c; c++)
         *c = (char)toupper((unsigned char)*c);
-    osc_table_set_fact_str(w->table, "device", osc_str_from_cstr(title));
+    osc_table_set_fact_str(t, "device", osc_str_from_cstr(title));
 }
 
-static void set_facts(struct work *w)
+/* True when the file says that an option of the profiler was on. */
+static bool is_on(const struct ka_work *w, const char *option)
 {
+    return osc_str_eq(osc_store_get_meta(w->store, option), OSC_STR("1"));
+}
+
+static void set_facts(const struct ka_work *w, osc_table *t)
+{
+    const osc_calls_facts *f = osc_calls_facts_of(w->calls);
     int64_t cpu = 0, device = 0;
-    for (uint32_t r = 0; r < osc_table_rows(w->table); r++) {
-        osc_str type = osc_table_cell(w->table, r, OSC_KA_DEVICE_TYPE).str;
-        cpu = osc_add_sat(cpu, osc_table_cell(w->table, r, OSC_KA_SELF_CPU_NS).i64);
-        if (!osc_str_eq(type, OSC_STR("CPU")) && !osc_str_eq(type, OSC_STR("HPU")) &&
-            !osc_table_cell(w->table, r, OSC_KA_IS_USER_ANNOTATION).boolean)
-            device = osc_add_sat(device, osc_table_cell(w->table, r, OSC_KA_SELF_DEVICE_NS).i64);
+    for (uint32_t r = 0; r < w->rows.count; r++) {
+        const struct ka_row *row = &w->rows.rows[r];
+        cpu = osc_add_sat(cpu, row->sums.self_cpu_ns);
+        if (row->device != OSC_DEVICE_CPU && row->device != OSC_DEVICE_HPU && !row->annotation)
+            device = osc_add_sat(device, row->sums.self_device_ns);
     }
-    set_device_fact(w);
-    osc_table_set_fact_i64(
-        w->table, "profile_memory",
-        osc_str_eq(osc_store_get_meta(w->store, "profile_memory"), OSC_STR("1")));
-    osc_table_set_fact_i64(w->table, "total_cpu_ns", cpu);
-    osc_table_set_fact_i64(w->table, "total_device_ns", device);
-    osc_table_set_fact_i64(w->table, "unlinked", (int64_t)w->tree.unlinked);
-    osc_table_set_fact_i64(w->table, "unfinished", (int64_t)w->tree.unfinished);
-    osc_table_set_fact_i64(w->table, "python_rows", w->tree.python_rows);
+    set_device_fact(w, t);
+    osc_table_set_fact_i64(t, "profile_memory", is_on(w, "profile_memory"));
+    osc_table_set_fact_i64(t, "total_cpu_ns", cpu);
+    osc_table_set_fact_i64(t, "total_device_ns", device);
+    osc_table_set_fact_i64(t, "unlinked", (int64_t)f->unlinked);
+    osc_table_set_fact_i64(t, "unfinished", (int64_t)f->unfinished);
+    osc_table_set_fact_i64(t, "python_rows", f->python_rows);
+    osc_table_set_fact_i64(t, "with_flops", is_on(w, "with_flops"));
 }
 
-/* PyTorch's doubles, when they are wanted and the session says when the profiler started. */
-static bool build_torch_times(struct work *w)
+/* ---- the work ---- */
+
+/* Where the profiler started, when PyTorch's doubles are wanted and the session says it. */
+static bool torch_start(const struct ka_work *w, int64_t *start)
 {
-    int64_t start;
-    if (!w->options->torch_times ||
-        !osc_parse_i64(osc_store_get_meta(w->store, "opscope_trace_start_ns"), &start) ||
-        start < -OSC_TIME_MAX || start > OSC_TIME_MAX)
-        return true;
-    return osc_torch_times_build(&w->tree, start, &w->torch);
+    return w->options->like_torch &&
+           osc_parse_i64(osc_store_get_meta(w->store, "opscope_trace_start_ns"), start) &&
+           *start >= -OSC_TIME_MAX && *start <= OSC_TIME_MAX;
 }
 
-static osc_status aggregate(struct work *w, osc_err *err)
+/* Names of memory rows: those of slices that are called so, else two behind all names. */
+static void name_memory(struct ka_work *w)
 {
-    w->inner = osc_calloc((size_t)w->tree.count + 1, sizeof *w->inner);
-    bool ok = w->inner && build_torch_times(w);
-    w->table = osc_table_new("key_averages", columns,
-                             w->torch.self_cpu ? OSC_KA_ALL_COLUMNS : OSC_KA_COLUMNS);
-    ok = ok && w->table &&
-         (w->options->stack_depth == 0 ||
-          osc_stacks_build(w->store, &w->tree, w->options->stack_depth, &w->stacks));
-    if (ok) {
-        sum_children(w);
-        for (uint32_t i = 0; i < w->tree.count; i++) {
-            if (!w->tree.nodes[i].gone)
-                add_node(w, i);
-        }
-        set_facts(w);
+    static const osc_str texts[] = {OSC_STR_INIT("[memory]"), OSC_STR_INIT("[OutOfMemory]")};
+    for (uint32_t i = 0; i < 2; i++) {
+        uint32_t id = osc_intern_find(w->calls->names, texts[i]);
+        w->memory_names[i] = id == OSC_INTERN_NONE ? osc_calls_names(w->calls) + i : id;
     }
-    if (!ok || w->failed)
-        return osc_fail(err, OSC_ENOMEM, NULL, OSC_NO_OFFSET,
-                        "out of memory for the table of operators");
-    return osc_table_status(w->table, err);
+}
+
+static bool sum(struct ka_work *w)
+{
+    if (!osc_ka_groups_init(&w->groups, w->store, w->calls, w->options) ||
+        !osc_ka_rows_init(&w->rows, osc_calls_names(w->calls) + 2) ||
+        !osc_memory_sums_build(w->store, &w->memory))
+        return false;
+    name_memory(w);
+    return osc_ka_sum(w) && !w->groups.failed;
+}
+
+/* The table of the sums, with PyTorch's doubles when torch is not NULL. */
+static bool make_table(struct ka_work *w, const int64_t *start, osc_table **out)
+{
+    size_t slices = w->calls->slices->count;
+    uint32_t *moved = osc_realloc_array(NULL, (size_t)w->rows.count + 1, sizeof *moved);
+    osc_torch_sums *torch = osc_calloc((size_t)w->rows.count + 1, sizeof *torch);
+    *out = new_table(w, start != NULL);
+    bool ok = moved && torch && *out && osc_ka_rows_sort(&w->rows, moved);
+    for (size_t i = 0; ok && start && i < slices; i++)
+        w->row_of[i] = w->row_of[i] == OSC_NO_ROW ? OSC_NO_ROW : moved[w->row_of[i]];
+    ok = ok && (!start || osc_torch_times_add(w->calls, *start, w->row_of, torch));
+    for (uint32_t r = 0; ok && r < w->rows.count; r++) {
+        set_row(w, *out, &w->rows.rows[r]);
+        if (start && r < osc_table_rows(*out))
+            set_torch(*out, r, &torch[r]);
+    }
+    if (ok)
+        set_facts(w, *out);
+    osc_free(moved);
+    osc_free(torch);
+    return ok;
+}
+
+static bool aggregate(struct ka_work *w, osc_table **out)
+{
+    int64_t start = 0;
+    bool torch = torch_start(w, &start);
+    size_t slices = (size_t)w->calls->slices->count;
+    if (torch) {
+        w->row_of = osc_realloc_array(NULL, slices + 1, sizeof *w->row_of);
+        if (!w->row_of)
+            return false;
+        memset(w->row_of, 0xff, slices * sizeof *w->row_of); /* OSC_NO_ROW */
+    }
+    return sum(w) && make_table(w, torch ? &start : NULL, out);
 }
 
 osc_status osc_key_averages(const osc_store *store, const osc_ka_options *options, osc_table **out,
                             osc_err *err)
 {
-    struct work w = {.store = store, .options = options};
+    struct ka_work w = {.store = store, .options = options};
+    osc_calls *calls = NULL;
+    osc_calls_options build = options->calls;
     *out = NULL;
-    osc_status status = osc_calltree_build(store, &options->tree, &w.tree, err);
-    if (status == OSC_OK)
-        status = aggregate(&w, err);
-    if (status == OSC_OK) {
-        *out = w.table;
-        w.table = NULL;
+    /* Who launched unlinked work matters only where it has to be put somewhere. */
+    build.no_launches =
+        !(options->by & (1u << OSC_KA_BY_STEP | 1u << OSC_KA_BY_THREAD | 1u << OSC_KA_BY_MODULE));
+    osc_status status = osc_calls_build(store, &build, &calls, err);
+    if (status != OSC_OK)
+        return status;
+    w.calls = calls;
+    if (!aggregate(&w, out))
+        status = osc_fail(err, OSC_ENOMEM, NULL, OSC_NO_OFFSET,
+                          "out of memory for the table of operators");
+    else
+        status = osc_table_status(*out, err);
+    if (status != OSC_OK) {
+        osc_table_free(*out);
+        *out = NULL;
     }
-    osc_table_free(w.table);
-    osc_stacks_free(&w.stacks);
-    osc_torch_times_free(&w.torch);
-    osc_map_free(&w.groups);
-    osc_map_free(&w.rows);
-    osc_free(w.inner);
-    osc_calltree_free(&w.tree);
+    osc_memory_sums_free(&w.memory);
+    osc_ka_rows_free(&w.rows);
+    osc_ka_groups_free(&w.groups);
+    osc_free(w.row_of);
+    osc_calls_free(calls);
     return status;
 }
 
@@ -300,6 +287,7 @@ static const struct {
     {"name", OSC_KA_NAME, false},
     {"key", OSC_KA_NAME, false},
     {"count", OSC_KA_COUNT, false},
+    {"calls", OSC_KA_COUNT, false},
     {"self_device", OSC_KA_SELF_DEVICE_NS, false},
     {"self_device_ns", OSC_KA_SELF_DEVICE_NS, false},
     {"self_device_time_total", OSC_KA_SELF_DEVICE_NS, false},
@@ -307,6 +295,7 @@ static const struct {
     {"total_device_ns", OSC_KA_TOTAL_DEVICE_NS, false},
     {"device_time_total", OSC_KA_TOTAL_DEVICE_NS, false},
     {"avg_device", OSC_KA_TOTAL_DEVICE_NS, true},
+    {"avg_device_ns", OSC_KA_TOTAL_DEVICE_NS, true},
     {"device_time", OSC_KA_TOTAL_DEVICE_NS, true},
     {"self_cpu", OSC_KA_SELF_CPU_NS, false},
     {"self_cpu_ns", OSC_KA_SELF_CPU_NS, false},
@@ -315,6 +304,7 @@ static const struct {
     {"total_cpu_ns", OSC_KA_TOTAL_CPU_NS, false},
     {"cpu_time_total", OSC_KA_TOTAL_CPU_NS, false},
     {"avg_cpu", OSC_KA_TOTAL_CPU_NS, true},
+    {"avg_cpu_ns", OSC_KA_TOTAL_CPU_NS, true},
     {"cpu_time", OSC_KA_TOTAL_CPU_NS, true},
     {"cpu_bytes", OSC_KA_CPU_BYTES, false},
     {"cpu_memory_usage", OSC_KA_CPU_BYTES, false},
@@ -328,7 +318,8 @@ static const struct {
 
 osc_ka_column osc_ka_column_of(osc_str name, bool *average)
 {
-    static const char *const devices[] = {"privateuse1", "neuron", "cuda", "xpu", "mtia", "hpu"};
+    static const char *const devices[] = {"privateuse1", "neuron", "cuda", "hip",
+                                          "xpu",         "mtia",   "hpu",  "npu"};
     char plain[128];
     osc_str_to_array(name, plain, sizeof plain);
     for (size_t d = 0; d < sizeof devices / sizeof *devices; d++) {
@@ -351,7 +342,7 @@ osc_ka_column osc_ka_column_of(osc_str name, bool *average)
 /* The column of PyTorch's doubles for one of nanoseconds, when the table has them; else itself. */
 static osc_ka_column exact_column(const osc_table *table, osc_ka_column column)
 {
-    if (osc_table_columns(table) < OSC_KA_ALL_COLUMNS)
+    if (osc_table_find(table, columns[OSC_KA_TORCH_SELF_CPU].name) == UINT32_MAX)
         return column;
     switch (column) {
     case OSC_KA_SELF_CPU_NS: return OSC_KA_TORCH_SELF_CPU;
@@ -369,11 +360,12 @@ double osc_ka_us(const osc_table *table, uint32_t row, osc_ka_column column)
     return exact == column ? (double)cell.i64 / 1000.0 : cell.f64;
 }
 
-osc_status osc_ka_sort(osc_table *table, osc_ka_column column, bool average, osc_err *err)
+osc_status osc_ka_sort(osc_table *table, osc_ka_column column, bool average, bool reverse,
+                       osc_err *err)
 {
     uint32_t rows = osc_table_rows(table);
     if (!average) {
-        osc_table_sort(table, exact_column(table, column), column != OSC_KA_NAME);
+        osc_table_sort(table, exact_column(table, column), (column != OSC_KA_NAME) != reverse);
         return osc_table_status(table, err);
     }
     double *keys = osc_realloc_array(NULL, (size_t)rows + 1, sizeof *keys);
@@ -381,7 +373,7 @@ osc_status osc_ka_sort(osc_table *table, osc_ka_column column, bool average, osc
         return osc_fail(err, OSC_ENOMEM, NULL, OSC_NO_OFFSET, "out of memory while sorting");
     for (uint32_t r = 0; r < rows; r++)
         keys[r] = osc_ka_us(table, r, column) / (double)osc_table_cell(table, r, OSC_KA_COUNT).i64;
-    osc_table_sort_keys(table, keys, true);
+    osc_table_sort_keys(table, keys, !reverse);
     osc_free(keys);
     return osc_table_status(table, err);
 }

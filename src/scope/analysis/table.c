@@ -27,6 +27,7 @@ struct osc_table {
     osc_arena *arena;
     const char *name;
     osc_table_column *columns;
+    osc_table_words *words; /* [column_count] */
     uint32_t column_count;
     osc_cell *cells; /* rows * column_count */
     uint32_t rows, cap;
@@ -52,7 +53,8 @@ osc_table *osc_table_new(const char *name, const osc_table_column *columns, uint
     t->name = name;
     t->arena = osc_arena_new(SIZE_MAX);
     t->columns = t->arena ? OSC_ARENA_ARRAY(t->arena, osc_table_column, count) : NULL;
-    if (!t->columns) {
+    t->words = t->arena ? OSC_ARENA_ARRAY(t->arena, osc_table_words, count) : NULL;
+    if (!t->columns || !t->words) {
         osc_table_free(t);
         return NULL;
     }
@@ -163,6 +165,24 @@ void osc_table_set_fact_str(osc_table *t, const char *key, osc_str value)
     fact->text = copy_text(t, value);
 }
 
+void osc_table_set_words(osc_table *t, uint32_t column, osc_table_words words)
+{
+    assert(column < t->column_count && (!words || t->columns[column].type == OSC_CELL_I64));
+    t->words[column] = words;
+}
+
+osc_table_words osc_table_words_of(const osc_table *t, uint32_t column)
+{
+    assert(column < t->column_count);
+    return t->words[column];
+}
+
+bool osc_table_blank_zero(int64_t value, char out[OSC_TABLE_WORD])
+{
+    out[0] = '\0';
+    return value == 0;
+}
+
 void osc_table_add_footer(osc_table *t, osc_str line)
 {
     assert(t->footer_count < FOOTERS_MAX);
@@ -174,6 +194,16 @@ osc_status osc_table_status(const osc_table *t, osc_err *err)
     if (t->failed)
         return osc_fail(err, OSC_ENOMEM, NULL, OSC_NO_OFFSET, "out of memory for the result table");
     return OSC_OK;
+}
+
+osc_status osc_table_finish(osc_table *t, bool ok, osc_table **out, osc_err *err)
+{
+    bool done = t && ok && !t->failed;
+    *out = done ? t : NULL;
+    if (done)
+        return OSC_OK;
+    osc_table_free(t);
+    return osc_fail(err, OSC_ENOMEM, NULL, OSC_NO_OFFSET, "out of memory for the result table");
 }
 
 const char *osc_table_name(const osc_table *t)

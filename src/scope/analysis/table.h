@@ -37,13 +37,26 @@ typedef enum osc_unit {
 /* "", "ns", "bytes", "count", "percent". Static storage. */
 const char *osc_unit_name(osc_unit unit);
 
+/*
+ * Whom a column is for. The first two are what false and true say in a list of columns: of use to
+ * machines only. Larger numbers are shown where there is room: a table that is too wide for the
+ * terminal goes without those of the largest number first. Machine formats have all columns.
+ */
+typedef enum osc_column_use {
+    OSC_COLUMN_SHOWN = 0,
+    OSC_COLUMN_MACHINE = 1, /* left out of tables for people */
+    OSC_COLUMN_HELPS = 2,
+    OSC_COLUMN_DETAIL = 3,
+    OSC_COLUMN_RARE = 4
+} osc_column_use;
+
 typedef struct osc_table_column {
     const char *name;    /* machine name, "self_cpu_ns" */
     const char *label;   /* heading for people, "self cpu" */
     const char *meaning; /* one line */
     osc_cell_type type;
     osc_unit unit;
-    bool machine_only; /* left out of tables for people */
+    uint8_t use; /* osc_column_use */
 } osc_table_column;
 
 /* One cell; which member counts follows from the column's type. */
@@ -74,11 +87,30 @@ void osc_table_set_bool(osc_table *table, uint32_t row, uint32_t column, bool va
 void osc_table_set_fact_i64(osc_table *table, const char *key, int64_t value);
 void osc_table_set_fact_str(osc_table *table, const char *key, osc_str value);
 
+/*
+ * What people read instead of a number of a column: fills out and returns true, or false for the
+ * number. Machine formats keep the number.
+ */
+#define OSC_TABLE_WORD 64u
+typedef bool (*osc_table_words)(int64_t value, char out[OSC_TABLE_WORD]);
+
+/* Sets it for a column of integers; NULL, as at first, for none. */
+void osc_table_set_words(osc_table *table, uint32_t column, osc_table_words words);
+osc_table_words osc_table_words_of(const osc_table *table, uint32_t column);
+
+/* Words for numbers that are 0 where nothing is known: nothing. */
+bool osc_table_blank_zero(int64_t value, char out[OSC_TABLE_WORD]);
+
 /* A line for people under the table; copied. */
 void osc_table_add_footer(osc_table *table, osc_str line);
 
 /* OSC_ENOMEM when any call above had no memory. */
 OSC_MUST_CHECK osc_status osc_table_status(const osc_table *table, osc_err *err);
+
+/* The end of an analysis: hands the table over in *out; when it is NULL, ok is false or its memory
+ * failed, frees it, and *out is NULL (OSC_ENOMEM). */
+OSC_MUST_CHECK osc_status osc_table_finish(osc_table *table, bool ok, osc_table **out,
+                                           osc_err *err);
 
 const char *osc_table_name(const osc_table *table);
 uint32_t osc_table_rows(const osc_table *table);

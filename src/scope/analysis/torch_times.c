@@ -2,131 +2,126 @@
 #include "scope/analysis/torch_times.h"
 
 #include "base/mem.h"
+#include "scope/analysis/calls_internal.h"
 
 #include <assert.h>
-#include <stdlib.h>
-#include <string.h>
 
-struct lists {
-    const osc_calltree *tree;
+/* All arrays by slice. */
+struct times {
+    const osc_calls *calls;
     int64_t start_ns;
-    double *kernels;        /* sum of own kernels */
-    uint32_t *first, *next; /* children in order */
-    uint32_t *by_slice;     /* nodes in the order of the file */
+    double *kernels;      /* sum of own kernels */
+    double *inner_cpu;    /* sum of the children's totals, in their order */
+    double *inner_device; /* the same of device time */
 };
 
-static double elapsed_us(const struct lists *l, const osc_calltree_node *n)
+static double elapsed_us(const struct times *t, uint32_t slice)
 {
-    return (double)(n->end_ns - l->start_ns) / 1000.0 -
-           (double)(n->start_ns - l->start_ns) / 1000.0;
+    const osc_slice_cols *s = t->calls->slices;
+    return (double)(calls_end(s, slice) - t->start_ns) / 1000.0 -
+           (double)(s->start_ns[slice] - t->start_ns) / 1000.0;
 }
 
-static int compare_slices(const void *left, const void *right, void *context)
+static bool is_kernel(const osc_calls *c, uint32_t slice)
 {
-    const osc_calltree_node *nodes = context;
-    uint32_t a = nodes[*(const uint32_t *)left].slice, b = nodes[*(const uint32_t *)right].slice;
-    return (a > b) - (a < b);
+    uint8_t device = c->device_of_kind[c->slices->kind[slice]];
+    return (c->flags[slice] & CALLS_RULE) &&
+           (device == OSC_DEVICE_CUDA || device == OSC_DEVICE_PRIVATEUSE1 ||
+            device == OSC_DEVICE_XPU);
 }
 
 /* Adds kernels to their operators in the order of the file; duplicates hand theirs up. */
-static void sum_kernels(struct lists *l)
+static void sum_kernels(struct times *t)
 {
-    const osc_calltree *t = l->tree;
-    for (uint32_t i = 0; i < t->count; i++)
-        l->by_slice[i] = i;
-    qsort_r(l->by_slice, t->count, sizeof *l->by_slice, compare_slices, t->nodes);
-    for (uint32_t k = 0; k < t->count; k++) {
-        const osc_calltree_node *n = &t->nodes[l->by_slice[k]];
-        bool kernel = n->device == OSC_DEVICE_CUDA || n->device == OSC_DEVICE_PRIVATEUSE1 ||
-                      n->device == OSC_DEVICE_XPU;
-        if (kernel && n->op != OSC_NO_ROW)
-            l->kernels[n->op] += elapsed_us(l, n);
+    const osc_calls *c = t->calls;
+    for (uint32_t i = 0; i < c->slices->count; i++) {
+        if (is_kernel(c, i))
+            t->kernels[c->up[i]] += elapsed_us(t, i);
     }
-    for (uint32_t i = 0; i < t->count; i++) {
-        if (t->nodes[i].gone)
-            l->kernels[t->nodes[i].parent] = l->kernels[i];
+    for (uint32_t i = 0; i < c->order_count; i++) {
+        if (c->flags[c->order[i]] & CALLS_GONE)
+            t->kernels[c->up[c->order[i]]] = t->kernels[c->order[i]];
     }
 }
 
-static void list_children(struct lists *l)
+/* An event is complete: its parent takes its totals. Children complete in their order. */
+static uint32_t leave(struct times *t, uint32_t slice)
 {
-    const osc_calltree *t = l->tree;
-    memset(l->first, 0xff, t->count * sizeof *l->first); /* OSC_NO_ROW */
-    for (uint32_t i = t->count; i-- > 0;) {
-        uint32_t parent = t->nodes[i].parent;
-        if (t->nodes[i].gone || parent == OSC_NO_ROW)
-            continue;
-        assert(parent < i && !t->nodes[parent].gone);
-        l->next[i] = l->first[parent];
-        l->first[parent] = i;
+    uint32_t parent = t->calls->up[slice];
+    if (parent != OSC_NO_ROW) {
+        t->inner_cpu[parent] += elapsed_us(t, slice);
+        t->inner_device[parent] += t->kernels[slice] + t->inner_device[slice];
     }
+    return parent;
 }
 
-static double sum_children(const struct lists *l, uint32_t node, const double *values)
+static void sum_children(struct times *t)
 {
-    double sum = 0;
-    for (uint32_t c = l->first[node]; c != OSC_NO_ROW; c = l->next[c])
-        sum += values[c];
-    return sum;
+    const osc_calls *c = t->calls;
+    uint32_t open = OSC_NO_ROW; /* left for good at the end of each thread */
+    for (uint32_t i = 0; i < c->order_count; i++) {
+        uint32_t slice = c->order[i];
+        if (c->flags[slice] & CALLS_GONE)
+            continue;
+        while (open != OSC_NO_ROW && open != c->up[slice])
+            open = leave(t, open);
+        assert(open == c->up[slice]);
+        open = slice;
+    }
+    while (open != OSC_NO_ROW)
+        open = leave(t, open);
 }
 
-/* Children lie after their parents, so the last node first. */
-static void compute(const struct lists *l, osc_torch_times *out)
+static void add(const struct times *t, uint32_t slice, osc_torch_sums *row)
 {
-    const osc_calltree *t = l->tree;
-    for (uint32_t i = t->count; i-- > 0;) {
-        const osc_calltree_node *n = &t->nodes[i];
-        if (n->gone)
-            continue;
-        if (n->device != OSC_DEVICE_CPU) {
-            out->self_device[i] = out->total_device[i] = elapsed_us(l, n);
-            continue;
-        }
-        out->total_cpu[i] = elapsed_us(l, n);
-        out->self_cpu[i] = out->total_cpu[i] - sum_children(l, i, out->total_cpu);
-        if (!t->any_device)
-            continue;
-        double inner = sum_children(l, i, out->total_device);
-        out->total_device[i] = l->kernels[i] + inner;
-        out->self_device[i] = out->total_device[i] - inner;
+    double us = elapsed_us(t, slice);
+    if (!calls_on_cpu(t->calls, slice)) {
+        row->self_device += us;
+        row->total_device += us;
+        return;
     }
+    row->total_cpu += us;
+    row->self_cpu += us - t->inner_cpu[slice];
+    if (!t->calls->facts.any_device)
+        return;
+    double device = t->kernels[slice] + t->inner_device[slice];
+    row->total_device += device;
+    row->self_device += device - t->inner_device[slice];
 }
 
-bool osc_torch_times_build(const osc_calltree *tree, int64_t trace_start_ns, osc_torch_times *out)
+/* All events in one order of time, as the rows of PyTorch meet them. */
+static bool add_all(const struct times *t, const uint32_t *row_of, osc_torch_sums *rows)
 {
-    size_t n = (size_t)tree->count + 1;
-    struct lists l = {.tree = tree, .start_ns = trace_start_ns};
-    l.kernels = osc_calloc(n, sizeof *l.kernels);
-    l.first = osc_calloc(n, sizeof *l.first);
-    l.next = osc_calloc(n, sizeof *l.next);
-    l.by_slice = osc_calloc(n, sizeof *l.by_slice);
-    out->self_cpu = osc_calloc(n, sizeof(double));
-    out->total_cpu = osc_calloc(n, sizeof(double));
-    out->self_device = osc_calloc(n, sizeof(double));
-    out->total_device = osc_calloc(n, sizeof(double));
-    bool ok = l.kernels && l.first && l.next && l.by_slice && out->self_cpu && out->total_cpu &&
-              out->self_device && out->total_device;
-    if (ok) {
-        sum_kernels(&l);
-        list_children(&l);
-        compute(&l, out);
-    } else {
-        osc_torch_times_free(out);
+    const osc_slice_cols *s = t->calls->slices;
+    uint32_t *items = osc_realloc_array(NULL, (size_t)s->count + 1, sizeof *items), count = 0;
+    if (!items)
+        return false;
+    for (uint32_t i = 0; i < s->count; i++) {
+        if (row_of[i] != OSC_NO_ROW)
+            items[count++] = i;
     }
-    osc_free(l.kernels);
-    osc_free(l.first);
-    osc_free(l.next);
-    osc_free(l.by_slice);
+    bool ok = osc_calls_sort_slices(s, items, count);
+    for (uint32_t i = 0; ok && i < count; i++)
+        add(t, items[i], &rows[row_of[items[i]]]);
+    osc_free(items);
     return ok;
 }
 
-void osc_torch_times_free(osc_torch_times *times)
+bool osc_torch_times_add(const osc_calls *calls, int64_t trace_start_ns, const uint32_t *row_of,
+                         osc_torch_sums *rows)
 {
-    if (!times)
-        return;
-    osc_free(times->self_cpu);
-    osc_free(times->total_cpu);
-    osc_free(times->self_device);
-    osc_free(times->total_device);
-    memset(times, 0, sizeof *times);
+    struct times t = {.calls = calls, .start_ns = trace_start_ns};
+    t.kernels = osc_calloc((size_t)calls->slices->count + 1, sizeof *t.kernels);
+    t.inner_cpu = osc_calloc((size_t)calls->slices->count + 1, sizeof *t.inner_cpu);
+    t.inner_device = osc_calloc((size_t)calls->slices->count + 1, sizeof *t.inner_device);
+    bool ok = t.kernels && t.inner_cpu && t.inner_device;
+    if (ok) {
+        sum_kernels(&t);
+        sum_children(&t);
+        ok = add_all(&t, row_of, rows);
+    }
+    osc_free(t.kernels);
+    osc_free(t.inner_cpu);
+    osc_free(t.inner_device);
+    return ok;
 }

@@ -14,6 +14,8 @@
 
 #include "base/json.h"
 
+#include <assert.h>
+
 static void put_row(const osc_table *table, uint32_t row, osc_jw *w)
 {
     osc_jw_begin_obj(w);
@@ -92,4 +94,55 @@ void osc_export_jsonl(const osc_table *table, osc_buf *out)
         put_row(table, r, &w);
         osc_buf_putc(out, '\n');
     }
+}
+
+/* A number as people and other programs write it: 16, not 16.0. */
+static void put_number(osc_jw *w, double value)
+{
+    const double exact = 9007199254740992.0; /* 2^53 */
+    if (value >= -exact && value <= exact && value == (double)(int64_t)value)
+        osc_jw_i64(w, (int64_t)value);
+    else
+        osc_jw_f64(w, value);
+}
+
+static void put_fields(const osc_table *table, osc_jw *w)
+{
+    uint32_t field = osc_table_find(table, "field"), value = osc_table_find(table, "value");
+    uint32_t text = osc_table_find(table, "text"), is_text = osc_table_find(table, "is_text");
+    assert(field != UINT32_MAX && value != UINT32_MAX && text != UINT32_MAX &&
+           is_text != UINT32_MAX);
+    osc_jw_begin_obj(w);
+    for (uint32_t r = 0; r < osc_table_rows(table); r++) {
+        osc_jw_key_str(w, osc_table_cell(table, r, field).str);
+        if (osc_table_cell(table, r, is_text).boolean)
+            osc_jw_str(w, osc_table_cell(table, r, text).str);
+        else
+            put_number(w, osc_table_cell(table, r, value).f64);
+    }
+    osc_jw_end_obj(w);
+}
+
+void osc_export_json_members(const osc_export_member *members, size_t count, osc_buf *out)
+{
+    osc_buf_printf(out, "{\"version\":%d", OSC_EXPORT_JSON_VERSION);
+    for (size_t i = 0; i < count; i++) {
+        osc_jw w;
+        osc_buf_cstr(out, ",\n");
+        osc_json_quote(out, osc_str_from_cstr(members[i].name));
+        osc_buf_putc(out, ':');
+        osc_jw_init(&w, out, 0);
+        if (members[i].object) {
+            put_fields(members[i].table, &w);
+            continue;
+        }
+        osc_buf_putc(out, '[');
+        for (uint32_t r = 0; r < osc_table_rows(members[i].table); r++) {
+            osc_buf_cstr(out, r > 0 ? ",\n" : "\n");
+            osc_jw_init(&w, out, 0);
+            put_row(members[i].table, r, &w);
+        }
+        osc_buf_putc(out, ']');
+    }
+    osc_buf_cstr(out, "}\n");
 }

@@ -23,12 +23,12 @@ static void put_head(const osc_table *table, osc_buf *out)
 {
     uint32_t columns = osc_table_columns(table);
     for (uint32_t c = 0; c < columns; c++) {
-        if (!osc_table_column_at(table, c)->machine_only)
+        if (osc_export_shows(table, c))
             osc_buf_printf(out, "| %s ", osc_table_column_at(table, c)->label);
     }
     osc_buf_cstr(out, "|\n");
     for (uint32_t c = 0; c < columns; c++) {
-        if (!osc_table_column_at(table, c)->machine_only)
+        if (osc_export_shows(table, c))
             osc_buf_cstr(out, is_number(osc_table_column_at(table, c)) ? "|---:" : "|---");
     }
     osc_buf_cstr(out, "|\n");
@@ -38,15 +38,18 @@ void osc_export_md(const osc_table *table, osc_buf *out)
 {
     uint32_t columns = osc_table_columns(table);
     osc_scale scales[64];
+    bool shows[64];
     osc_buf cell;
     assert(columns <= 64);
     osc_buf_init(&cell, SIZE_MAX);
     put_head(table, out);
-    for (uint32_t c = 0; c < columns; c++)
+    for (uint32_t c = 0; c < columns; c++) {
         scales[c] = osc_export_scale(table, c);
+        shows[c] = osc_export_shows(table, c);
+    }
     for (uint32_t r = 0; r < osc_table_rows(table); r++) {
         for (uint32_t c = 0; c < columns; c++) {
-            if (osc_table_column_at(table, c)->machine_only)
+            if (!shows[c])
                 continue;
             osc_buf_clear(&cell);
             osc_export_cell(table, r, c, &scales[c], &cell);

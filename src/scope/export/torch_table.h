@@ -2,9 +2,9 @@
  * torch_table.h - the text that PyTorch's own table() prints, from a key_averages table.
  *
  * Character for character as PyTorch 2.13 (kineto-trace-format.md 2.7), its quirks included. With
- * PyTorch's own doubles in the table (osc_ka_options.torch_times) the digits are the same; without
- * them - in traces that do not say when the profiler started - a cell whose exact value lies between
- * two last digits may differ by one unit (2.8).
+ * PyTorch's own doubles in the table (osc_ka_options.like_torch) the digits are the same; without
+ * them - in traces that do not say when the profiler started - a cell whose exact value lies
+ * between two last digits may differ by one unit (2.8).
  */
 #ifndef OSC_EXPORT_TORCH_TABLE_H
 #define OSC_EXPORT_TORCH_TABLE_H

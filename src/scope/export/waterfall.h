@@ -9,8 +9,10 @@
 #include <stdint.h>
 
 /*
- * Appends the text. Of each execution at most `limit` instructions are told (-1: all); a line says
- * how many were not. Transfers and launch parts are told within their line. colour: bold lanes.
+ * Appends the text. Of each execution at most `limit` instructions, of a graph launch as many
+ * kernels, of the call as many launches are told (-1: all), and groups of instructions that repeat
+ * once; a line says what was left out. Transfers and launch parts are told within their line.
+ * colour: bold lanes.
  */
 void osc_export_waterfall(const osc_table *follow, int64_t limit, bool colour, osc_buf *out);
 

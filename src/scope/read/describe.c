@@ -252,15 +252,17 @@ static osc_status read_artifact(const char *path, const osc_sniff *sniff, osc_st
     return OSC_OK;
 }
 
-osc_status osc_describe(const char *path, osc_store **out, osc_err *err)
+osc_status osc_describe(const char *path, const osc_open_options *options, osc_store **out,
+                        osc_err *err)
 {
-    osc_open_options options = {.device = true};
+    osc_open_options with_device = *options;
     osc_sniff sniff;
+    with_device.device = true;
     *out = NULL;
     bool file = osc_path_exists(path) && osc_path_is_file(path);
     if (!file || osc_sniff_file(path, &sniff, NULL) != OSC_OK)
-        return osc_open(path, &options, out, err);
-    bool trace = sniff.kind == OSC_ART_TRACE_JSON ||
+        return osc_open(path, &with_device, out, err);
+    bool trace = sniff.kind == OSC_ART_TRACE_JSON || sniff.kind == OSC_ART_PROFILE_JSON ||
                  (sniff.kind == OSC_ART_UNKNOWN && sniff.origin != OSC_ORIGIN_VENDOR);
-    return trace ? osc_open(path, &options, out, err) : read_artifact(path, &sniff, out, err);
+    return trace ? osc_open(path, &with_device, out, err) : read_artifact(path, &sniff, out, err);
 }

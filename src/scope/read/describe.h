@@ -5,14 +5,17 @@
 #define OSC_READ_DESCRIBE_H
 
 #include "base/status.h"
+#include "scope/read/open.h"
 #include "scope/store/store.h"
 
 /*
- * A sealed store. Metadata "source" is "trace" or "session" with all that osc_open reads, or
- * "artifact": then metadata holds what the file says of itself under readable keys, first of them
- * "kind". A vendor's closed file is "artifact" too, with a finding that gives the command that
- * makes it readable. *out is NULL when the path cannot be read at all.
+ * Options are those of osc_open; device events are always read. A sealed store. Metadata "source"
+ * is "trace" or "session" with all that osc_open reads, or "artifact": then metadata holds what the
+ * file says of itself under readable keys, first of them "kind". A vendor's closed file is
+ * "artifact" too, with a finding that gives the command that makes it readable. *out is NULL when
+ * the path cannot be read at all.
  */
-OSC_MUST_CHECK osc_status osc_describe(const char *path, osc_store **out, osc_err *err);
+OSC_MUST_CHECK osc_status osc_describe(const char *path, const osc_open_options *options,
+                                       osc_store **out, osc_err *err);
 
 #endif

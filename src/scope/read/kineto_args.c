@@ -52,6 +52,10 @@ static void take_member(osc_str key, const osc_scan_value *value, osc_kineto_arg
         take_i64(value, &out->order);
     else if (key_is(key, OSC_STR("correlation")))
         take_i64(value, &out->correlation);
+    else if (key_is(key, OSC_STR("Sequence number")))
+        take_i64(value, &out->sequence);
+    else if (key_is(key, OSC_STR("Fwd thread id")))
+        take_i64(value, &out->fwd_thread);
     else if (key_is(key, OSC_STR("Input Dims")))
         out->shapes = *value;
     else if (key_is(key, OSC_STR("finished")))
@@ -79,8 +83,88 @@ static osc_scan inner_scan(const osc_kineto *k, const osc_scan_value *container)
 {
     osc_scan inner = {.data = k->scan.data,
                       .len = container->offset + container->text.len,
-                      .pos = container->offset + 1};
+                      .pos = container->offset + 1,
+                      .base = k->scan.base,
+                      .opened = true};
     return inner;
+}
+
+/* Commas at pos: one when a value came before and one follows, none else. */
+static char pass_commas(osc_scan *s, char before)
+{
+    size_t at = s->pos, count = 0;
+    while (osc_scan_take(s, ','))
+        count++;
+    char next = osc_scan_peek(s);
+    size_t due = before == 'v' && next != '}' && next != ']' ? 1 : 0;
+    if (count != due)
+        osc_scan_note(s, OSC_REPAIR_COMMA, at);
+    return ',';
+}
+
+/* A value that is no key, or the value of a member that `key` names (NULL: none). */
+static void take_value(osc_scan *s, const osc_scan_value *key, osc_kineto_args *out)
+{
+    osc_scan_value value;
+    char c = osc_scan_peek(s);
+    size_t at = s->pos;
+    if (c == '{' || c == '[') {
+        /* its inside is walked like the rest; whole it is taken only where its text is wanted */
+        if (key && key_is(key->text, OSC_STR("Input Dims")) && osc_scan_value_next(s, &value))
+            out->shapes = value;
+        s->pos = at;
+    } else if (osc_scan_value_next(s, &value) && key) {
+        take_member(key->text, &value, out);
+    }
+}
+
+/*
+ * Walks the tokens inside an arguments object. A member is a text at the object's own level of
+ * braces that follows a brace or comma and is followed by a colon; anything else that stands there
+ * is passed over. So a damaged member costs itself and no other, and the fast reader, which sees
+ * tokens only, agrees.
+ */
+static void walk_args(osc_scan *s, osc_kineto_args *out)
+{
+    osc_scan_value key;
+    size_t depth = 1;
+    char before = '{'; /* the token before: a bracket, ',', ':', or 'v' for a value */
+    for (;;) {
+        char c = osc_scan_peek(s);
+        size_t at = s->pos;
+        if (at >= s->len)
+            return;
+        if (c == ',') {
+            before = pass_commas(s, before);
+        } else if (c == '}' || c == ']') {
+            s->pos++;
+            depth -= c == '}';
+            if (depth == 0)
+                return;
+            before = 'v';
+        } else if (c == ':') {
+            s->pos++;
+            before = ':';
+        } else {
+            if (before == 'v')
+                osc_scan_note(s, OSC_REPAIR_COMMA, s->pos);
+            bool may_be_key = c == '"' && (before == '{' || before == ',') && depth == 1;
+            if (c == '{' || c == '[') {
+                s->pos++;
+                depth += c == '{';
+                before = c;
+            } else if (may_be_key && osc_scan_value_next(s, &key) && osc_scan_take(s, ':')) {
+                take_value(s, &key, out);
+                before = osc_scan_peek(s) == '{' || osc_scan_peek(s) == '[' ? ':' : 'v';
+            } else {
+                if (!may_be_key)
+                    take_value(s, NULL, out);
+                before = 'v';
+            }
+            if (s->pos == at)
+                return; /* a text without an end */
+        }
+    }
 }
 
 void osc_kineto_args_read(osc_kineto *k, const osc_scan_value *args, osc_kineto_args *out)
@@ -88,18 +172,13 @@ void osc_kineto_args_read(osc_kineto *k, const osc_scan_value *args, osc_kineto_
     memset(out, 0, sizeof *out);
     out->order = -1;
     out->device = -1;
+    out->sequence = -1;
     if (args->type != OSC_SCAN_OBJECT)
         return;
     osc_scan inner = inner_scan(k, args);
-    osc_scan_value key, value;
-    bool ended;
-    while (osc_scan_member(&inner, &key, &ended) && osc_scan_value_next(&inner, &value))
-        take_member(key.text, &value, out);
-    for (unsigned r = 0; r < OSC_REPAIR_COUNT; r++) {
-        if (inner.repairs[r] == 0 || r == OSC_REPAIR_BARE_QUOTE)
-            continue; /* the outer pass over the object counted bare quotes */
-        osc_scan_note(&k->scan, (osc_scan_repair)r, (size_t)inner.first_repair[r]);
-    }
+    walk_args(&inner, out);
+    /* the outer pass over the object counted bare quotes */
+    osc_scan_add_repairs(&k->scan, &inner, OSC_REPAIR_BARE_QUOTE);
 }
 
 /* Writes one argument's dimensions; a list of lists is a TensorList and prints as []. */

@@ -1,298 +1,49 @@
 /*
- * kineto_json.c - from the bytes of a Chrome trace to rows of the store.
+ * kineto_json.c - from the bytes of a Chrome trace to rows of the store: the document around the
+ * events.
  *
- * One pass: the top-level members, then each event of traceEvents as it comes. An event's members
- * are noted first and interpreted when it is complete, because writers disagree about their order.
- * What an event is follows from its category alone, never from its pid
- * (kineto-trace-format.md 1.5). Times are decimal text turned into integer nanoseconds; a double
- * would lose digits (1.4).
+ * One pass over a window that slides (feed.h): the top-level members, then each event of
+ * traceEvents as it comes, in whatever order the file has them. What can be known only when all was
+ * seen (time base, names of lanes, eras) is put in at the end.
  *
- * Refuses: grouping and linking, which are analyses. Rejected: a document tree; a trace of 2 GB
- * would take 20.
+ * Rejected: a document tree; a trace of 2 GB would take 20.
  */
 #include "scope/read/kineto_internal.h"
 
+#include "base/mem.h"
 #include "base/num.h"
+#include "scope/read/args.h"
+#include "scope/read/kineto_blocks.h"
+#include "scope/read/kineto_fast.h"
+#include "scope/store/era.h"
 
 #include <assert.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
 /* Longest top-level text kept as metadata. */
-#define META_MAX 4096u
+#define META_MAX     4096u
+#define META_KEY_MAX 64u
 
 /* Without a base, times above this count from 1970, those below from an unknown start (T03). */
 #define EPOCH_NS 100000000000000000LL
 
-static void note(osc_kineto *k, osc_severity severity, const char *code, size_t offset,
+/* Objects in objects in which traceEvents is looked for (known-bad-inputs.md P04). */
+#define DESCENTS 8u
+
+/* From this many events on, the way fractions are written tells an era (known-bad-inputs.md
+ * T02). */
+#define ERA_EVENTS 1000u
+
+static void note(osc_kineto *k, osc_severity severity, const char *code, uint64_t offset,
                  const char *sentence)
 {
     osc_store_note(k->store, severity, code, 1, offset, sentence);
 }
 
-/* ---- one event ---- */
-
-static void take_member(osc_kineto_event *e, osc_str key, const osc_scan_value *value)
+static uint64_t here(const osc_kineto *k)
 {
-    static const struct {
-        osc_str key;
-        size_t offset;
-    } members[] = {
-        {{"ph", 2}, offsetof(osc_kineto_event, ph)},
-        {{"cat", 3}, offsetof(osc_kineto_event, cat)},
-        {{"name", 4}, offsetof(osc_kineto_event, name)},
-        {{"pid", 3}, offsetof(osc_kineto_event, pid)},
-        {{"tid", 3}, offsetof(osc_kineto_event, tid)},
-        {{"ts", 2}, offsetof(osc_kineto_event, ts)},
-        {{"dur", 3}, offsetof(osc_kineto_event, dur)},
-        {{"args", 4}, offsetof(osc_kineto_event, args)},
-        {{"external id", 11}, offsetof(osc_kineto_event, external)},
-    };
-    for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
-        if (osc_str_eq(key, members[i].key)) {
-            memcpy((char *)e + members[i].offset, value, sizeof *value);
-            return;
-        }
-    }
-}
-
-/* Takes the members of an event whose '{' was taken. False when it is damaged or the input ends. */
-static bool take_event(osc_kineto *k, osc_kineto_event *e)
-{
-    osc_scan_value key, value;
-    bool ended;
-    memset(e, 0, sizeof *e);
-    while (osc_scan_member(&k->scan, &key, &ended)) {
-        if (key.escaped) {
-            osc_buf_clear(&k->text);
-            osc_scan_unescape(&k->scan, &key, &k->text);
-            key.text = osc_buf_view(&k->text);
-        }
-        if (!osc_scan_value_next(&k->scan, &value))
-            return false;
-        take_member(e, key.text, &value);
-    }
-    return ended;
-}
-
-static bool phase_is(const osc_kineto_event *e, char phase)
-{
-    return e->ph.text.len == 1 && e->ph.text.ptr[0] == phase;
-}
-
-/* Kind and flags of the event's category. */
-static osc_slice_kind category_of(osc_kineto *k, const osc_kineto_event *e, uint8_t *flags)
-{
-    if (e->cat.type != OSC_SCAN_STRING)
-        return OSC_KIND_OTHER;
-    uint32_t id = osc_intern_put(k->cats, e->cat.text);
-    if (id >= OSC_KINETO_CATEGORIES)
-        return osc_slice_kind_of(e->cat.text, flags);
-    if (id >= k->cat_known) {
-        assert(id == k->cat_known || k->cat_known == 0);
-        k->cat_flags[id] = 0;
-        k->cat_kind[id] = (uint8_t)osc_slice_kind_of(e->cat.text, &k->cat_flags[id]);
-        k->cat_known = id + 1;
-    }
-    *flags |= k->cat_flags[id];
-    return (osc_slice_kind)k->cat_kind[id];
-}
-
-/* A pid or tid as canonical text: 17, 17.0 and "17" are the same. out holds a printed number. */
-static osc_str id_text(const osc_scan_value *value, char out[OSC_NUM_TEXT])
-{
-    int64_t number;
-    if (value->type == OSC_SCAN_NUMBER && osc_str_find_char(value->text, '.', 0) != SIZE_MAX &&
-        osc_scan_i64(value, &number)) {
-        int n = snprintf(out, OSC_NUM_TEXT, "%lld", (long long)number);
-        return osc_str_make(out, n > 0 ? (size_t)n : 0);
-    }
-    return value->type == OSC_SCAN_NUMBER || value->type == OSC_SCAN_STRING ? value->text
-                                                                            : (osc_str){0};
-}
-
-static osc_lane_kind lane_of(osc_slice_kind kind, uint8_t flags)
-{
-    assert(kind < OSC_KIND_COUNT);
-    if (kind == OSC_KIND_LANE || (flags & OSC_SLICE_STREAM))
-        return OSC_LANE_STREAM;
-    if (kind == OSC_KIND_SPAN)
-        return OSC_LANE_SPAN;
-    if (osc_slice_kind_is_device_work(kind) || kind == OSC_KIND_GPU_ANNOTATION ||
-        kind == OSC_KIND_SYNC || kind == OSC_KIND_MTIA)
-        return OSC_LANE_DEVICE;
-    return OSC_LANE_THREAD;
-}
-
-static uint32_t track_of(osc_kineto *k, const osc_kineto_event *e, osc_lane_kind lane)
-{
-    char pid[OSC_NUM_TEXT], tid[OSC_NUM_TEXT];
-    return osc_tracks_get(k->tracks, id_text(&e->pid, pid), id_text(&e->tid, tid), lane);
-}
-
-static void add_launch(osc_kineto *k, uint32_t slice, const osc_kineto_args *args)
-{
-    osc_launch_row row = {.sequence_id = args->sequence_id,
-                          .exec_id = args->exec_id,
-                          .bytes = args->bytes,
-                          .device = args->device,
-                          .slice = slice};
-    if (args->cache_key.type == OSC_SCAN_STRING)
-        row.cache_key = osc_store_intern(k->store, osc_kineto_text(k, &args->cache_key));
-    if (row.sequence_id || row.exec_id || row.cache_key || row.bytes)
-        osc_store_add_launch(k->store, &row);
-}
-
-/* Reads start and length; false in *start_ns's stead sets OSC_SLICE_NO_TIME. */
-static void take_times(osc_kineto *k, const osc_kineto_event *e, osc_slice_row *row)
-{
-    bool has_start = osc_scan_us_to_ns(&e->ts, &row->start_ns);
-    bool has_dur = osc_scan_us_to_ns(&e->dur, &row->dur_ns);
-    if (!has_start || !has_dur) {
-        row->flags |= OSC_SLICE_NO_TIME;
-        row->start_ns = has_start ? row->start_ns : 0;
-        row->dur_ns = has_dur ? row->dur_ns : 0;
-        note(k, OSC_SEV_WARN, "no_time", e->name.offset,
-             "events have no start or no duration; they are counted nowhere");
-    }
-    if (row->dur_ns < 0) {
-        row->dur_ns = 0;
-        note(k, OSC_SEV_WARN, "negative_duration", e->dur.offset,
-             "durations below zero were taken as zero");
-    }
-    osc_store_clamp(k->store, &row->start_ns, &row->dur_ns);
-}
-
-static void add_slice(osc_kineto *k, const osc_kineto_event *e)
-{
-    osc_slice_row row = {0};
-    osc_kineto_args args;
-    osc_slice_kind kind = category_of(k, e, &row.flags);
-    k->seen_flags |= row.flags;
-    osc_kineto_args_read(k, &e->args, &args);
-    if (args.lane)
-        kind = OSC_KIND_LANE;
-    if (e->external.type != OSC_SCAN_NONE && args.external_id == 0)
-        (void)osc_scan_i64(&e->external, &args.external_id);
-    take_times(k, e, &row);
-    row.kind = (uint8_t)kind;
-    row.external_id = args.external_id;
-    row.correlation = args.correlation;
-    row.order = args.order >= 0 && args.order < UINT32_MAX ? (uint32_t)args.order : UINT32_MAX;
-    if (args.unfinished)
-        row.flags |= OSC_SLICE_UNFINISHED;
-    if (e->args.type == OSC_SCAN_OBJECT && e->args.text.len <= UINT32_MAX) {
-        row.args_at = e->args.offset;
-        row.args_len = (uint32_t)e->args.text.len;
-    }
-    row.track = track_of(k, e, lane_of(kind, row.flags));
-    row.shapes = osc_kineto_shapes(k, &args.shapes);
-    row.name = osc_store_intern(k->store, osc_kineto_text(k, &e->name));
-    uint32_t slice = osc_store_add_slice(k->store, &row);
-    if (slice != OSC_NO_ROW && kind != OSC_KIND_CPU_OP && kind != OSC_KIND_PYTHON)
-        add_launch(k, slice, &args);
-}
-
-static bool is_memory_name(osc_str name, bool *oom)
-{
-    *oom = osc_str_eq(name, OSC_STR("[OutOfMemory]"));
-    return *oom || osc_str_eq(name, OSC_STR("[memory]"));
-}
-
-static void add_memory(osc_kineto *k, const osc_kineto_event *e, bool oom)
-{
-    osc_kineto_args args;
-    osc_memory_row row = {.oom = oom};
-    osc_kineto_args_read(k, &e->args, &args);
-    if (!osc_scan_us_to_ns(&e->ts, &row.at_ns)) {
-        note(k, OSC_SEV_WARN, "no_time", e->name.offset,
-             "events have no start or no duration; they are counted nowhere");
-        return;
-    }
-    osc_store_clamp(k->store, &row.at_ns, NULL);
-    row.bytes = args.bytes;
-    row.device_type =
-        args.device_type >= 0 && args.device_type < 1000 ? (int32_t)args.device_type : -1;
-    row.track = track_of(k, e, OSC_LANE_THREAD);
-    osc_store_add_memory(k->store, &row);
-}
-
-static void take_label(osc_kineto *k, const osc_kineto_event *e)
-{
-    char pid[OSC_NUM_TEXT], tid[OSC_NUM_TEXT];
-    osc_kineto_args args;
-    bool process = osc_str_eq(e->name.text, OSC_STR("process_name"));
-    if (!process && !osc_str_eq(e->name.text, OSC_STR("thread_name")))
-        return;
-    osc_kineto_args_read(k, &e->args, &args);
-    if (args.name.type == OSC_SCAN_STRING)
-        osc_tracks_label(k->tracks, id_text(&e->pid, pid),
-                         process ? (osc_str){0} : id_text(&e->tid, tid),
-                         osc_kineto_text(k, &args.name));
-}
-
-static void handle_event(osc_kineto *k, const osc_kineto_event *e)
-{
-    bool oom = false;
-    k->events++;
-    bool timed = phase_is(e, 'X'), instant = phase_is(e, 'i') || phase_is(e, 'I');
-    if ((timed || instant) && is_memory_name(e->name.text, &oom))
-        add_memory(k, e, oom);
-    else if (timed)
-        add_slice(k, e);
-    else if (phase_is(e, 'M'))
-        take_label(k, e);
-    else if (!instant && !phase_is(e, 's') && !phase_is(e, 'f') && !phase_is(e, 't') &&
-             !phase_is(e, 'C'))
-        note(k, OSC_SEV_WARN, "unknown_phase", e->ph.offset,
-             "events of a phase that PyTorch does not write were left out");
-}
-
-/* ---- the list of events ---- */
-
-/* The input ended inside the list of events. Noted once. */
-static void note_cut(osc_kineto *k, size_t offset)
-{
-    if (k->truncated)
-        return;
-    k->truncated = true;
-    note(k, OSC_SEV_ERROR, "truncated", offset,
-         "the file ends inside the trace; all complete events before that were kept");
-}
-
-/* After a damaged event: on to the next one. False at the end of the input. */
-static bool recover(osc_kineto *k, size_t event_at)
-{
-    size_t stopped = k->scan.pos;
-    if (osc_scan_resync(&k->scan, event_at))
-        return true;
-    note_cut(k, stopped < k->scan.len ? event_at : k->scan.len);
-    return false;
-}
-
-/* Takes the events of an array whose '[' was taken. False when the input ended inside. */
-static bool take_events(osc_kineto *k)
-{
-    bool ended;
-    while (osc_scan_element(&k->scan, &ended)) {
-        size_t at = k->scan.pos;
-        osc_kineto_event event;
-        osc_scan_value other;
-        if (osc_scan_take(&k->scan, '{')) {
-            if (take_event(k, &event))
-                handle_event(k, &event);
-            else if (!recover(k, at))
-                return false;
-        } else if (osc_scan_peek(&k->scan) == '}') {
-            k->scan.pos++; /* left over from a damaged event */
-        } else if (osc_scan_value_next(&k->scan, &other)) {
-            note(k, OSC_SEV_WARN, "not_an_event", at, "entries of traceEvents are not objects");
-        } else if (!recover(k, at)) {
-            return false;
-        }
-    }
-    return ended;
+    return k->scan.base + k->scan.pos;
 }
 
 /* ---- the top level ---- */
@@ -300,8 +51,10 @@ static bool take_events(osc_kineto *k)
 /* The name of the first device, and nothing else of deviceProperties. */
 static void take_device_name(osc_kineto *k, const osc_scan_value *value)
 {
-    osc_scan inner = {
-        .data = k->scan.data, .len = value->offset + value->text.len, .pos = value->offset + 1};
+    osc_scan inner = {.data = k->scan.data,
+                      .len = value->offset + value->text.len,
+                      .pos = value->offset + 1,
+                      .opened = true};
     osc_scan_value key, member;
     bool ended;
     if (value->type != OSC_SCAN_ARRAY || !osc_scan_element(&inner, &ended) ||
@@ -313,13 +66,37 @@ static void take_device_name(osc_kineto *k, const osc_scan_value *value)
     }
 }
 
+static void take_base(osc_kineto *k, const osc_scan_value *value)
+{
+    char text[OSC_NUM_TEXT];
+    k->has_base = osc_scan_i64(value, &k->base_ns);
+    snprintf(text, sizeof text, "%lld", (long long)k->base_ns);
+    if (k->has_base)
+        osc_store_set_meta(k->store, "base_time_ns", osc_str_from_cstr(text));
+}
+
+/* Who the process is in its job; numbers may be written as texts (known-bad-inputs.md P02). */
+static void take_job(osc_kineto *k, const osc_scan_value *value)
+{
+    static const char *const facts[][2] = {
+        {"rank", "rank"}, {"world_size", "world_size"}, {"backend", "distributed_backend"}};
+    osc_scan_value fact;
+    for (size_t i = 0; value->type == OSC_SCAN_OBJECT && i < sizeof facts / sizeof *facts; i++) {
+        if (osc_args_find(value->text, facts[i][0], &fact) &&
+            (fact.type == OSC_SCAN_NUMBER || fact.type == OSC_SCAN_STRING))
+            osc_store_set_meta(k->store, facts[i][1], osc_kineto_text(k, &fact));
+    }
+}
+
 static void take_top_member(osc_kineto *k, osc_str key, const osc_scan_value *value)
 {
-    char name[64];
+    char name[META_KEY_MAX];
     if (osc_str_eq(key, OSC_STR("baseTimeNanoseconds")))
-        k->has_base = osc_scan_i64(value, &k->base_ns);
+        take_base(k, value);
     else if (osc_str_eq(key, OSC_STR("deviceProperties")))
         take_device_name(k, value);
+    else if (osc_str_eq(key, OSC_STR("distributedInfo")))
+        take_job(k, value);
     if (value->type == OSC_SCAN_OBJECT || value->type == OSC_SCAN_ARRAY ||
         value->text.len > META_MAX || key.len == 0 || key.len >= sizeof name)
         return;
@@ -327,80 +104,213 @@ static void take_top_member(osc_kineto *k, osc_str key, const osc_scan_value *va
                        osc_kineto_text(k, value));
 }
 
-/* The value of traceEvents: a list, or an object that holds one (known-bad-inputs.md P04). */
-static bool take_trace_events(osc_kineto *k, bool *found)
+/* Decides at the start of a list of events whether its python frames are kept. */
+static void choose_frames(osc_kineto *k)
 {
-    if (osc_scan_take(&k->scan, '[')) {
-        *found = true;
-        if (!take_events(k)) {
-            note_cut(k, k->scan.len);
-            return false;
-        }
-        return true;
-    }
-    osc_scan_value other;
-    size_t at = k->scan.pos;
-    if (!osc_scan_value_next(&k->scan, &other))
-        return false;
-    note(k, OSC_SEV_WARN, "trace_events_no_list", at, "traceEvents is not a list; it was left out");
-    return true;
+    osc_frames frames = k->context->options ? k->context->options->frames : OSC_FRAMES_KEEP;
+    if (k->fast)
+        osc_fast_reset(k->fast);
+    k->drop_frames =
+        frames == OSC_FRAMES_DROP ||
+        (frames == OSC_FRAMES_BY_ERA && osc_era_python(k->store) == OSC_PYTHON_ERA_HIDDEN);
 }
 
-/* Takes the members of the top-level object. */
-static void take_top_level(osc_kineto *k, bool *found)
+static void set_count(osc_kineto *k, const char *key, uint64_t count)
 {
-    osc_scan_value key, value;
+    char text[OSC_NUM_TEXT];
+    snprintf(text, sizeof text, "%llu", (unsigned long long)count);
+    osc_store_set_meta(k->store, key, osc_str_from_cstr(text));
+}
+
+/* True when what was just tried depends on bytes that are not here yet. */
+static bool unsure(const osc_kineto *k)
+{
+    return k->scan.starved && k->scan.more;
+}
+
+/* Puts the scan back to where it stood before a try and fetches more. False when none can be
+ * had. */
+static bool again(osc_kineto *k, const osc_scan *before)
+{
+    k->scan = *before;
+    return osc_kineto_more(k, before->pos) || (k->feed.eof && k->feed.status == OSC_OK);
+}
+
+/* The next byte that is no blank, not taken; 0 at the end of the input. */
+static char peek(osc_kineto *k)
+{
+    for (;;) {
+        osc_scan before = k->scan;
+        k->scan.starved = false;
+        char c = osc_scan_peek(&k->scan);
+        if (!unsure(k))
+            return c;
+        before.pos = k->scan.pos; /* blanks need not be kept */
+        if (!again(k, &before))
+            return '\0';
+    }
+}
+
+enum member { MEMBER_TAKEN, MEMBER_EVENTS, MEMBER_END, MEMBER_DAMAGED };
+
+/* One try at a member of an object. MEMBER_EVENTS: its key is traceEvents and its value is next. */
+static enum member try_member(osc_kineto *k, osc_scan_value *key, osc_scan_value *value)
+{
     bool ended;
-    while (osc_scan_member(&k->scan, &key, &ended)) {
-        bool more;
-        if (osc_str_eq(key.text, OSC_STR("traceEvents"))) {
-            more = take_trace_events(k, found);
-        } else {
-            more = osc_scan_value_next(&k->scan, &value);
-            if (more)
-                take_top_member(k, key.text, &value);
-        }
-        if (!more)
-            break;
+    if (!osc_scan_member(&k->scan, key, &ended))
+        return ended ? MEMBER_END : MEMBER_DAMAGED;
+    if (osc_str_eq(key->text, OSC_STR("traceEvents"))) {
+        char c = osc_scan_peek(&k->scan);
+        if (c == '[' || c == '{')
+            return MEMBER_EVENTS;
     }
-    if (ended || k->truncated)
-        return;
-    if (*found) {
-        note(k, OSC_SEV_WARN, "damaged_tail", k->scan.pos,
-             "what follows the events is damaged or missing; no event is lost by it");
-    } else {
-        k->truncated = true;
-        note(k, OSC_SEV_ERROR, "truncated", k->scan.pos,
-             "the file ends or is damaged before its events; nothing after that was read");
+    return osc_scan_value_next(&k->scan, value) ? MEMBER_TAKEN : MEMBER_DAMAGED;
+}
+
+/* A member whose value is larger than any window: passes it. */
+static enum member skip_member(osc_kineto *k)
+{
+    osc_scan_value key;
+    bool ended;
+    note(k, OSC_SEV_WARN, "value_too_large", here(k), "a value larger than 256 MB was skipped");
+    if (!osc_scan_member(&k->scan, &key, &ended))
+        return MEMBER_DAMAGED;
+    (void)osc_scan_peek(&k->scan);
+    return osc_kineto_skip_value(k) ? MEMBER_TAKEN : MEMBER_DAMAGED;
+}
+
+static enum member take_member(osc_kineto *k)
+{
+    osc_scan_value key, value = {0};
+    for (;;) {
+        osc_scan before = k->scan;
+        k->scan.starved = false;
+        enum member result = try_member(k, &key, &value);
+        if (unsure(k)) {
+            if (again(k, &before))
+                continue;
+            if (k->feed.status != OSC_OK)
+                return MEMBER_DAMAGED;
+            return skip_member(k);
+        }
+        if (result == MEMBER_TAKEN && osc_str_eq(key.text, OSC_STR("traceEvents")))
+            osc_kineto_note(k, OSC_SEV_WARN, "trace_events_no_list", value.offset,
+                            "traceEvents is not a list; it was left out");
+        else if (result == MEMBER_TAKEN)
+            take_top_member(k, key.text, &value);
+        return result;
     }
 }
 
-static osc_status take_document(osc_kineto *k, osc_err *err)
+/* The events of a list whose '[' was taken. False when the input ended inside. */
+static bool take_list(osc_kineto *k)
 {
-    char c = osc_scan_peek(&k->scan);
-    bool found = false;
-    if (osc_scan_take(&k->scan, '[')) {
-        found = true;
-        if (!take_events(k) && !k->truncated)
-            note(k, OSC_SEV_NOTE, "unclosed_list", k->scan.len,
-                 "the list of events has no end bracket; the format allows that");
-    } else if (osc_scan_take(&k->scan, '{')) {
-        take_top_level(k, &found);
-    } else if (k->scan.pos >= k->scan.len) {
-        return osc_fail(err, OSC_EFORMAT, k->context->input, 0, "empty trace file");
-    } else if (k->scan.len >= 2 && (memcmp(k->scan.data, "\xff\xfe", 2) == 0 ||
-                                    memcmp(k->scan.data, "\xfe\xff", 2) == 0)) {
-        return osc_fail(err, OSC_EFORMAT, k->context->input, 0,
+    choose_frames(k);
+    osc_kineto_step step = osc_kineto_take_blocks(k);
+    assert(step != OSC_STEP_MORE && step != OSC_STEP_STOP);
+    return step == OSC_STEP_END;
+}
+
+/* The members of objects, the outermost's '{' taken; traceEvents may be an object that holds the
+ * list. */
+static void take_objects(osc_kineto *k, bool *found)
+{
+    unsigned depth = 1;
+    while (depth > 0) {
+        switch (take_member(k)) {
+        case MEMBER_TAKEN: break;
+        case MEMBER_END: depth--; break;
+        case MEMBER_EVENTS:
+            if (osc_scan_take(&k->scan, '[')) {
+                *found = true;
+                if (!take_list(k)) {
+                    osc_kineto_note_cut(k, k->scan.len);
+                    return;
+                }
+            } else if (depth < DESCENTS && osc_scan_take(&k->scan, '{')) {
+                depth++;
+                note(k, OSC_SEV_NOTE, "nested_trace_events", here(k),
+                     "traceEvents is an object; the list inside it was read");
+            } else if (!osc_kineto_skip_value(k)) {
+                return;
+            }
+            break;
+        case MEMBER_DAMAGED:
+            if (*found) {
+                note(k, OSC_SEV_WARN, "damaged_tail", here(k),
+                     "what follows the events is damaged or missing; no event is lost by it");
+            } else {
+                k->truncated = true;
+                note(k, OSC_SEV_ERROR, "truncated", here(k),
+                     "the file ends or is damaged before its events; nothing after that was read");
+            }
+            return;
+        }
+    }
+}
+
+/* Says what the input is instead of a trace. */
+static osc_status fail_no_trace(const osc_kineto *k, char c, osc_err *err)
+{
+    const char *input = k->context->input;
+    const osc_scan *s = &k->scan;
+    unsigned long long at = here(k);
+    if (s->pos >= s->len)
+        return osc_fail(err, OSC_EFORMAT, input, 0, "empty trace file");
+    if (s->base == 0 && s->len >= 2 &&
+        (memcmp(s->data, "\xff\xfe", 2) == 0 || memcmp(s->data, "\xfe\xff", 2) == 0))
+        return osc_fail(err, OSC_EFORMAT, input, 0,
                         "UTF-16 text; save it as UTF-8, e.g. iconv -f UTF-16 -t UTF-8");
-    } else {
-        const char *hint = c == 'P' ? " (is it a zip archive?)" : "";
-        if (c >= ' ' && c <= '~')
-            return osc_fail(err, OSC_EFORMAT, k->context->input, k->scan.pos,
-                            "not a trace: expected '{' or '[' at byte %zu, found '%c'%s",
-                            k->scan.pos, c, hint);
-        return osc_fail(err, OSC_EFORMAT, k->context->input, k->scan.pos,
-                        "not a trace: expected '{' or '[' at byte %zu, found byte 0x%02x",
-                        k->scan.pos, (unsigned)(unsigned char)c);
+    const char *hint = c == 'P' ? " (is it a zip archive?)" : "";
+    if (c >= ' ' && c <= '~')
+        return osc_fail(err, OSC_EFORMAT, input, at,
+                        "not a trace: expected '{' or '[' at byte %llu, found '%c'%s", at, c, hint);
+    return osc_fail(err, OSC_EFORMAT, input, at,
+                    "not a trace: expected '{' or '[' at byte %llu, found byte 0x%02x", at,
+                    (unsigned)(unsigned char)c);
+}
+
+/* One document: a list of events, or an object that has one. */
+static void take_document(osc_kineto *k, char c, bool *found)
+{
+    bool taken = osc_scan_take(&k->scan, c);
+    assert(taken);
+    (void)taken;
+    if (c == '{') {
+        take_objects(k, found);
+        return;
+    }
+    *found = true;
+    if (!take_list(k) && !k->truncated && k->feed.status == OSC_OK)
+        note(k, OSC_SEV_NOTE, "unclosed_list", k->scan.base + k->scan.len,
+             "the list of events has no end bracket; the format allows that");
+}
+
+/* All documents of the input; most have one. */
+static osc_status take_documents(osc_kineto *k, osc_err *err)
+{
+    bool found = false;
+    char c = peek(k);
+    if (k->feed.status == OSC_OK && c != '{' && c != '[')
+        return fail_no_trace(k, c, err);
+    if (k->feed.status == OSC_OK)
+        take_document(k, c, &found);
+    while (k->feed.status == OSC_OK && !k->truncated) {
+        c = peek(k);
+        if (k->scan.pos >= k->scan.len || osc_store_has_note(k->store, "damaged_tail"))
+            break;
+        if (c != '{' && c != '[') {
+            note(k, OSC_SEV_WARN, "trailing_bytes", here(k),
+                 "bytes behind the end of the trace were left out");
+            break;
+        }
+        note(k, OSC_SEV_WARN, "several_documents", here(k),
+             "several JSON documents in a row; the events of all were read as one trace");
+        take_document(k, c, &found);
+    }
+    if (k->feed.status != OSC_OK) {
+        *err = k->feed.err;
+        return k->feed.status;
     }
     if (!found)
         note(k, OSC_SEV_WARN, "no_trace_events", OSC_NO_OFFSET, "the file has no traceEvents list");
@@ -409,17 +319,33 @@ static osc_status take_document(osc_kineto *k, osc_err *err)
 
 /* ---- the end: what is known only after all events ---- */
 
+/* Eras that show only in how times are written (kineto-trace-format.md 1.4). */
+static void note_era(osc_kineto *k)
+{
+    if (osc_store_slice(k->store)->count - k->first.slice <= ERA_EVENTS)
+        return;
+    const unsigned some = OSC_FRACTION_1 | OSC_FRACTION_2 | OSC_FRACTION_3 | OSC_FRACTION_MORE;
+    if ((k->fractions & some) == 0)
+        note(k, OSC_SEV_NOTE, "whole_microseconds", OSC_NO_OFFSET,
+             "all times are whole microseconds, as PyTorch wrote them up to 2.3: each is up to 1 "
+             "us off");
+    else if (!(k->fractions & (OSC_FRACTION_LEAD | OSC_FRACTION_MORE)) &&
+             (k->fractions & OSC_FRACTION_TRAIL) &&
+             (k->fractions & (OSC_FRACTION_1 | OSC_FRACTION_2)))
+        note(k, OSC_SEV_WARN, "unpadded_fractions", OSC_NO_OFFSET,
+             "no fraction of a time begins with 0: nightly builds of March 2024 wrote 12.005 as "
+             "12.5, so "
+             "times may be up to 0.9 us off; they were read as they stand");
+}
+
 static void place_times(osc_kineto *k)
 {
-    char text[OSC_NUM_TEXT];
     if (k->has_base) {
-        osc_store_shift(k->store, k->first_slice, k->first_memory, k->base_ns);
-        snprintf(text, sizeof text, "%lld", (long long)k->base_ns);
-        osc_store_set_meta(k->store, "base_time_ns", osc_str_from_cstr(text));
+        osc_store_shift(k->store, &k->first, k->base_ns);
         return;
     }
     const osc_slice_cols *s = osc_store_slice(k->store);
-    if (s->count > k->first_slice && s->start_ns[k->first_slice] < EPOCH_NS)
+    if (s->count > k->first.slice && s->start_ns[k->first.slice] < EPOCH_NS)
         note(k, OSC_SEV_NOTE, "relative_times", OSC_NO_OFFSET,
              "times count from an unknown start; the file has no baseTimeNanoseconds");
 }
@@ -451,16 +377,37 @@ static void note_repairs(osc_kineto *k)
     }
 }
 
+/* Flows hold the number of their (pid, tid) until all lanes are known. */
+static void place_flows(osc_kineto *k)
+{
+    uint32_t *track = osc_store_flow_tracks(k->store);
+    for (uint32_t i = k->first.flow; i < osc_store_flow(k->store)->count; i++)
+        track[i] = osc_tracks_lane_of(k->tracks, track[i]);
+}
+
+/* True when device lanes are NeuronCores: a PrivateUse1 backend of that name, or of none. Others of
+ * that kind have streams as CUDA devices do. */
+static bool is_neuron(const osc_kineto *k)
+{
+    osc_str name = osc_store_get_meta(k->store, "device_name");
+    bool named_so = name.len == 0 || osc_str_eq_nocase(osc_str_sub(name, 0, 6), OSC_STR("neuron"));
+    return named_so && (k->seen_flags & OSC_SLICE_PRIVATEUSE1);
+}
+
 static osc_status finish(osc_kineto *k, osc_err *err)
 {
-    char text[OSC_NUM_TEXT];
-    bool neuron = (k->seen_flags & OSC_SLICE_PRIVATEUSE1) != 0;
+    osc_kineto_pair_halves(k);
+    note_era(k);
     place_times(k);
+    place_flows(k);
     name_device(k);
-    if (osc_store_memory(k->store)->count > k->first_memory)
+    if (osc_store_memory(k->store)->count > k->first.memory)
         osc_store_set_meta(k->store, "profile_memory", OSC_STR("1"));
-    snprintf(text, sizeof text, "%llu", (unsigned long long)k->events);
-    osc_store_set_meta(k->store, "event_count", osc_str_from_cstr(text));
+    set_count(k, "event_count", k->events);
+    if (k->dropped > 0)
+        set_count(k, "frames_left_out", k->dropped);
+    if (k->counters > 0)
+        set_count(k, "counter_events", k->counters);
     note_repairs(k);
     osc_str instance = k->context->instance, pid = k->context->pid;
     if (instance.len == 0)
@@ -469,33 +416,92 @@ static osc_status finish(osc_kineto *k, osc_err *err)
         instance = OSC_STR("local");
     if (pid.len == 0)
         pid = osc_tracks_first_pid(k->tracks, OSC_LANE_THREAD);
-    return osc_tracks_finish(k->tracks, instance, pid, neuron, err);
+    return osc_tracks_finish(k->tracks, instance, pid, is_neuron(k), err);
+}
+
+bool osc_kineto_init(osc_kineto *k, osc_store *store, const osc_kineto_context *context)
+{
+    memset(k, 0, sizeof *k);
+    k->store = store;
+    k->context = context;
+    k->stop = UINT64_MAX;
+    if (context->options)
+        k->omit = context->options->omit;
+    osc_buf_init(&k->text, SIZE_MAX);
+    k->first = osc_store_mark_now(store);
+    k->tracks = osc_tracks_new(store);
+    k->cats = osc_intern_new(1u << 20);
+    k->fast = context->reference ? NULL : osc_fast_new(context->simd);
+    return k->tracks && k->cats && (k->fast || context->reference);
+}
+
+void osc_kineto_free(osc_kineto *k)
+{
+    osc_fast_free(k->fast);
+    osc_tracks_free(k->tracks);
+    osc_intern_free(k->cats);
+    osc_buf_free(&k->text);
+    osc_free(k->halves);
+    osc_feed_free(&k->feed);
+}
+
+/* Skips a byte order mark. */
+static void take_bom(osc_kineto *k)
+{
+    osc_kineto_more(k, 0);
+    if (k->scan.len >= 3 && memcmp(k->scan.data, "\xef\xbb\xbf", 3) == 0)
+        k->scan.pos = 3;
+}
+
+static void note_cut_stream(osc_kineto *k)
+{
+    if (k->feed.cut)
+        osc_store_note(
+            k->store, OSC_SEV_ERROR,
+            k->feed.err.code == OSC_ETRUNCATED ? "gzip_truncated" : "gzip_damaged", 1,
+            k->feed.err.offset,
+            k->feed.err.code == OSC_ETRUNCATED
+                ? "the compressed file ends early; what could be inflated was read"
+                : "the compressed file is damaged; what could be inflated before that was read");
+}
+
+static osc_status read_feed(osc_kineto *k, osc_err *err)
+{
+    osc_store_set_input(k->store, osc_str_from_cstr(k->context->input));
+    take_bom(k);
+    osc_status status = take_documents(k, err);
+    note_cut_stream(k);
+    if (status == OSC_OK)
+        status = finish(k, err);
+    if (status == OSC_OK && k->text.failed)
+        status = osc_buf_status(&k->text, "a name in the trace", err);
+    if (status == OSC_OK && k->failed)
+        status = osc_fail(err, OSC_ENOMEM, k->context->input, OSC_NO_OFFSET, "out of memory");
+    return status;
+}
+
+osc_status osc_kineto_read_source(osc_store *store, osc_source *source,
+                                  const osc_kineto_context *context, osc_err *err)
+{
+    osc_kineto k;
+    osc_status status;
+    bool ready = osc_kineto_init(&k, store, context);
+    osc_feed_init_source(&k.feed, source, context->head, context->window);
+    status = ready ? read_feed(&k, err)
+                   : osc_fail(err, OSC_ENOMEM, context->input, OSC_NO_OFFSET, "out of memory");
+    osc_kineto_free(&k);
+    return status;
 }
 
 osc_status osc_kineto_read(osc_store *store, const char *data, size_t len,
                            const osc_kineto_context *context, osc_err *err)
 {
-    osc_kineto k = {.store = store, .context = context};
+    osc_kineto k;
     osc_status status;
-    osc_scan_init(&k.scan, data, len);
-    osc_buf_init(&k.text, SIZE_MAX);
-    osc_store_set_input(store, osc_str_from_cstr(context->input));
-    k.first_slice = osc_store_slice(store)->count;
-    k.first_memory = osc_store_memory(store)->count;
-    k.tracks = osc_tracks_new(store);
-    k.cats = osc_intern_new(1u << 20);
-    if (!k.tracks || !k.cats) {
-        status = osc_fail(err, OSC_ENOMEM, context->input, OSC_NO_OFFSET, "out of memory");
-        goto done;
-    }
-    status = take_document(&k, err);
-    if (status == OSC_OK)
-        status = finish(&k, err);
-    if (status == OSC_OK && k.text.failed)
-        status = osc_buf_status(&k.text, "a name in the trace", err);
-done:
-    osc_tracks_free(k.tracks);
-    osc_intern_free(k.cats);
-    osc_buf_free(&k.text);
+    bool ready = osc_kineto_init(&k, store, context);
+    osc_feed_init_bytes(&k.feed, data, len, context->window);
+    status = ready ? read_feed(&k, err)
+                   : osc_fail(err, OSC_ENOMEM, context->input, OSC_NO_OFFSET, "out of memory");
+    osc_kineto_free(&k);
     return status;
 }

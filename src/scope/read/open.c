@@ -8,22 +8,18 @@
 #include "scope/read/open.h"
 
 #include "artifact/session.h"
+#include "base/buf.h"
 #include "base/io.h"
 #include "base/mem.h"
+#include "scope/read/args.h"
+#include "scope/read/devprofile.h"
 #include "scope/read/kineto.h"
 
 #include <string.h>
 
-#define FILE_MAX_BYTES   ((uint64_t)64 << 30)
-#define STREAM_MAX_BYTES ((uint64_t)4 << 30) /* a pipe or device does not say where it ends */
-
-static size_t ceiling(const osc_open_options *options, bool stream)
-{
-    if (options->max_bytes > 0)
-        return options->max_bytes;
-    uint64_t max = stream ? STREAM_MAX_BYTES : FILE_MAX_BYTES;
-    return sizeof(size_t) > 4 ? (size_t)max : SIZE_MAX / 4;
-}
+/* Formats that are not streamed, and the pieces they are read in. */
+#define WHOLE_MAX_BYTES ((size_t)1 << (sizeof(size_t) > 4 ? 34 : 30))
+#define PIECE_BYTES     ((size_t)1 << 20)
 
 /* "cannot open 'x': no such file (did you mean y?)" */
 static osc_status fail_not_found(const char *path, osc_err *err)
@@ -71,57 +67,119 @@ static osc_status fail_other_artifact(const char *path, const osc_sniff *sniff, 
     }
 }
 
-static osc_status read_trace(osc_store *store, const char *path, const char *data, size_t len,
-                             uint64_t file_size, osc_err *err)
+/* All of a source as one block behind the head that was read already; for formats that are read
+ * whole. */
+static osc_status read_whole(osc_source *source, const char *head, size_t len, const char *path,
+                             osc_store *store, osc_err *err)
 {
-    osc_sniff sniff;
-    size_t head = len < OSC_SNIFF_BYTES ? len : OSC_SNIFF_BYTES;
-    osc_sniff_bytes(path, data, head, file_size, &sniff);
-    if (sniff.origin == OSC_ORIGIN_VENDOR && sniff.kind != OSC_ART_PROFILE_JSON)
-        return osc_foreign_fail(path, sniff.kind, err);
-    if (sniff.kind != OSC_ART_UNKNOWN && sniff.kind != OSC_ART_TRACE_JSON)
-        return fail_other_artifact(path, &sniff, err);
-    osc_kineto_context context = {.input = path};
-    osc_store_set_meta(store, "source", OSC_STR("trace"));
-    return osc_kineto_read(store, data, len, &context, err);
+    osc_buf all;
+    osc_buf_init(&all, WHOLE_MAX_BYTES);
+    osc_buf_append(&all, head, len);
+    osc_status status = OSC_OK;
+    for (size_t got = len; status == OSC_OK && got > 0 && !all.failed;) {
+        got = 0;
+        if (osc_buf_reserve(&all, PIECE_BYTES))
+            status = osc_source_read(source, all.data + all.len, PIECE_BYTES, &got, err);
+        all.len += got;
+    }
+    if (status == OSC_OK)
+        status = osc_buf_status(&all, path, err);
+    if (status == OSC_OK)
+        status = osc_devprofile_to_store(store, osc_buf_view(&all).ptr, all.len, path, err);
+    osc_buf_free(&all);
+    return status;
 }
 
-osc_status osc_trace_load(osc_store *store, const char *path, size_t max, char **data, size_t *len,
-                          osc_err *err)
+/* Finds out by the first bytes what a source holds and reads it. */
+static osc_status read_source(osc_store *store, osc_source *source, const char *path,
+                              const osc_open_options *options, osc_err *err)
 {
-    osc_status status = osc_read_file_auto(path, max, data, len, NULL, err);
-    if (status == OSC_ETRUNCATED && *data) {
-        osc_store_set_input(store, osc_str_from_cstr(path));
-        osc_store_note(store, OSC_SEV_ERROR, "gzip_truncated", 1, OSC_NO_OFFSET,
-                       "the compressed file ends early; what could be inflated was read");
-        return OSC_OK;
+    char head[OSC_SNIFF_BYTES];
+    size_t len;
+    osc_sniff sniff;
+    osc_status status = osc_source_read(source, head, sizeof head, &len, err);
+    /* what a broken compressed stream gave before it broke is read; the reader meets the failure
+     * again */
+    bool broken = status == OSC_ETRUNCATED || status == OSC_EFORMAT;
+    if (status != OSC_OK && !(broken && len > 0))
+        return status;
+    uint64_t size =
+        osc_source_form_of(source) == OSC_SOURCE_PLAIN ? osc_source_file_size(source) : 0;
+    osc_sniff_bytes(path, head, len, size > len ? size : len, &sniff);
+    if (sniff.origin == OSC_ORIGIN_VENDOR && sniff.kind != OSC_ART_PROFILE_JSON)
+        return osc_foreign_fail(path, sniff.kind, err);
+    if (sniff.kind == OSC_ART_PROFILE_JSON)
+        return read_whole(source, head, len, path, store, err);
+    if (sniff.kind != OSC_ART_UNKNOWN && sniff.kind != OSC_ART_TRACE_JSON)
+        return fail_other_artifact(path, &sniff, err);
+    osc_kineto_context context = {
+        .input = path, .options = options, .head = osc_str_make(head, len)};
+    osc_store_set_meta(store, "source", OSC_STR("trace"));
+    return osc_kineto_read_source(store, source, &context, err);
+}
+
+static bool has_finding(const osc_store *store, const char *code)
+{
+    const osc_finding_cols *f = osc_store_finding(store);
+    for (uint32_t i = 0; i < f->count; i++) {
+        if (osc_str_eq_cstr(osc_store_text(store, f->code[i]), code))
+            return true;
     }
-    return status;
+    return false;
+}
+
+/* Reads a compressed source on to its end, which may lie behind that of the trace: its checksum is
+ * there. */
+static void note_end_of_source(osc_store *store, osc_source *source)
+{
+    char rest[4096];
+    size_t got = 1;
+    osc_err err = {0};
+    osc_status status = OSC_OK;
+    if (osc_source_form_of(source) == OSC_SOURCE_PLAIN)
+        return;
+    while (status == OSC_OK && got > 0)
+        status = osc_source_read(source, rest, sizeof rest, &got, &err);
+    uint64_t garbage = osc_source_trailing_garbage(source);
+    if (status == OSC_ETRUNCATED && !has_finding(store, "gzip_truncated"))
+        osc_store_note(store, OSC_SEV_ERROR, "gzip_truncated", 1, err.offset,
+                       "the compressed file ends early, behind the end of the trace");
+    else if (status == OSC_EFORMAT && !has_finding(store, "gzip_damaged"))
+        osc_store_note(store, OSC_SEV_ERROR, "gzip_damaged", 1, err.offset,
+                       "the compressed file is damaged behind the end of the trace");
+    if (garbage > 0)
+        osc_store_note(
+            store, OSC_SEV_WARN, "trailing_garbage", 1,
+            osc_source_file_size(source) > garbage ? osc_source_file_size(source) - garbage
+                                                   : OSC_NO_OFFSET,
+            "bytes that are not compressed data follow the last member; they were left out");
 }
 
 static osc_status read_file(osc_store *store, const char *path, const osc_open_options *options,
                             osc_err *err)
 {
-    char *data = NULL;
-    size_t len = 0;
+    osc_source_options how = {.max_bytes = options->max_bytes, .no_thread = options->threads == 1};
+    osc_source *source;
     bool from_stdin = strcmp(path, "-") == 0;
-    size_t max = ceiling(options, from_stdin || !osc_path_is_file(path));
-    osc_status status;
-    if (from_stdin) {
-        char *raw = NULL;
-        status = osc_read_fd(0, "standard input", max, &raw, &len, err);
-        data = raw;
-        if (status == OSC_OK && len >= 2 && memcmp(raw, "\x1f\x8b", 2) == 0) {
-            status = osc_gunzip(raw, len, "standard input", max, &data, &len, err);
-            osc_free(raw);
-        }
-    } else {
-        status = osc_trace_load(store, path, max, &data, &len, err);
-    }
+    osc_status status = osc_source_open(path, &how, &source, err);
     if (status == OSC_OK)
-        status = read_trace(store, from_stdin ? "standard input" : path, data, len, len, err);
-    osc_free(data);
+        status = read_source(store, source, from_stdin ? "standard input" : path, options, err);
+    if (status == OSC_OK) {
+        note_end_of_source(store, source);
+        osc_args_note_input(store, path);
+    }
+    osc_source_close(source);
     return status;
+}
+
+static void omit_columns(osc_store *store, uint32_t omit)
+{
+    if (omit & OSC_OMIT_ARGS) {
+        osc_store_omit_column(store, OSC_TABLE_slice, "args_at");
+        osc_store_omit_column(store, OSC_TABLE_slice, "args_len");
+    }
+    if (omit & OSC_OMIT_SHAPES)
+        osc_store_omit_column(store, OSC_TABLE_slice, "shapes");
 }
 
 osc_status osc_open(const char *path, const osc_open_options *options, osc_store **out,
@@ -133,6 +191,7 @@ osc_status osc_open(const char *path, const osc_open_options *options, osc_store
     osc_store *store = osc_store_new();
     if (!store)
         return osc_fail(err, OSC_ENOMEM, path, OSC_NO_OFFSET, "out of memory");
+    omit_columns(store, options->omit);
     osc_status status = osc_path_is_dir(path) ? osc_session_read(store, path, options, err)
                                               : read_file(store, path, options, err);
     if (status == OSC_OK)

@@ -11,9 +11,32 @@
 
 #include <stddef.h>
 
+/* What a caller can do without; columns and tables left out take no memory (columns are then
+ * NULL). */
+#define OSC_OMIT_ARGS      0x01u /* slices.args_at, args_len */
+#define OSC_OMIT_SHAPES    0x02u /* slices.shapes */
+#define OSC_OMIT_SEQUENCES 0x04u /* table sequences */
+#define OSC_OMIT_FLOWS     0x08u /* table flows */
+#define OSC_OMIT_LAUNCHES  0x10u /* table launches, of trace files */
+
+typedef enum osc_frames {
+    OSC_FRAMES_KEEP = 0,
+    OSC_FRAMES_DROP = 1,
+    OSC_FRAMES_BY_ERA = 2 /* kept only where they are rows of key_averages (store/era.h) */
+} osc_frames;
+
+/* Told now and then how far reading is: bytes of the file done and in all (0: unknown), events so
+ * far. Called from one thread at a time. */
+typedef void (*osc_progress_fn)(void *context, uint64_t done, uint64_t all, uint64_t events);
+
 typedef struct osc_open_options {
-    size_t max_bytes; /* ceiling for one file, inflated; 0: 64 GiB, 4 for a pipe */
+    size_t max_bytes; /* ceiling for one file, inflated; 0: the default of base/source.h */
     bool device;      /* also read device events and programs (.ntff, .neff); slower */
+    uint32_t omit;    /* OSC_OMIT_* bits */
+    osc_frames frames;
+    uint32_t threads;         /* 0: one for each processor; the result is the same for any number */
+    osc_progress_fn progress; /* NULL: none */
+    void *progress_context;
 } osc_open_options;
 
 /*
@@ -24,13 +47,6 @@ typedef struct osc_open_options {
  */
 OSC_MUST_CHECK osc_status osc_open(const char *path, const osc_open_options *options,
                                    osc_store **out, osc_err *err);
-
-/*
- * Bytes of a trace file, inflated when compressed; a compressed file cut short gives what is there
- * and notes it in store. *data is freed by the caller with osc_free.
- */
-OSC_MUST_CHECK osc_status osc_trace_load(osc_store *store, const char *path, size_t max,
-                                         char **data, size_t *len, osc_err *err);
 
 /* Reads a session (artifact/session.h) that path names into store; used by osc_open. */
 OSC_MUST_CHECK osc_status osc_session_read(osc_store *store, const char *path,

@@ -6,9 +6,12 @@
 #include "scope/read/program.h"
 
 #include "artifact/neff.h"
+#include "artifact/session.h"
 #include "base/io.h"
 #include "base/mem.h"
 #include "isa/isa.h"
+#include "scope/read/open.h"
+#include "scope/read/program_traffic.h"
 
 #include <stdio.h>
 
@@ -89,8 +92,10 @@ static void add_inst(osc_store *store, const osc_program *program, uint32_t prog
         }
     }
     uint32_t at = osc_store_add_inst(store, &row);
-    if (at != OSC_NO_ROW)
+    if (at != OSC_NO_ROW) {
         add_semops(store, at, inst);
+        osc_traffic_to_store(store, inst, at);
+    }
 }
 
 void osc_program_to_store(osc_store *store, const osc_program *program, uint32_t program_row)
@@ -100,6 +105,15 @@ void osc_program_to_store(osc_store *store, const osc_program *program, uint32_t
         for (uint32_t i = 0; i < stream.count; i++)
             add_inst(store, program, program_row, i, &stream.inst[i]);
     }
+    osc_tensors_to_store(store, program, program_row);
+}
+
+/* A vendor's device profile, which holds the instructions that ran. */
+static bool is_profile(const char *path)
+{
+    osc_sniff sniff = {0};
+    return osc_path_is_file(path) && osc_sniff_file(path, &sniff, NULL) == OSC_OK &&
+           sniff.kind == OSC_ART_PROFILE_JSON;
 }
 
 osc_status osc_open_program(const char *path, osc_store **out, osc_err *err)
@@ -111,6 +125,10 @@ osc_status osc_open_program(const char *path, osc_store **out, osc_err *err)
     if (osc_path_is_dir(path))
         return osc_fail(err, OSC_EINVAL, path, OSC_NO_OFFSET,
                         "a directory; name one of the .neff files in it");
+    if (is_profile(path)) {
+        osc_open_options whole = {.device = true};
+        return osc_open(path, &whole, out, err);
+    }
     osc_status status = osc_read_file(path, NEFF_MAX, &data, &len, err);
     if (status == OSC_OK)
         status = osc_neff_read((const uint8_t *)data, len, path, &program, err);

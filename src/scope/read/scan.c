@@ -13,6 +13,7 @@
 #include "base/num.h"
 
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 static bool is_space(char c)
@@ -33,7 +34,18 @@ void osc_scan_note(osc_scan *s, osc_scan_repair kind, size_t offset)
 {
     assert(kind < OSC_REPAIR_COUNT);
     if (s->repairs[kind]++ == 0)
-        s->first_repair[kind] = offset;
+        s->first_repair[kind] = s->base + offset;
+}
+
+void osc_scan_add_repairs(osc_scan *s, const osc_scan *other, osc_scan_repair except)
+{
+    for (unsigned r = 0; r < OSC_REPAIR_COUNT; r++) {
+        if (other->repairs[r] == 0 || r == (unsigned)except)
+            continue;
+        if (s->repairs[r] == 0 || other->first_repair[r] < s->first_repair[r])
+            s->first_repair[r] = other->first_repair[r];
+        s->repairs[r] += other->repairs[r];
+    }
 }
 
 const char *osc_scan_repair_code(osc_scan_repair kind)
@@ -61,7 +73,10 @@ char osc_scan_peek(osc_scan *s)
 {
     while (s->pos < s->len && is_space(s->data[s->pos]))
         s->pos++;
-    return s->pos < s->len ? s->data[s->pos] : '\0';
+    if (s->pos < s->len)
+        return s->data[s->pos];
+    s->starved = true;
+    return '\0';
 }
 
 bool osc_scan_take(osc_scan *s, char c)
@@ -70,16 +85,19 @@ bool osc_scan_take(osc_scan *s, char c)
     if (osc_scan_peek(s) != c)
         return false;
     s->pos++;
+    s->opened = c == '{' || c == '[';
     return true;
 }
 
 /* True when a string may end before byte `after`. */
-static bool string_may_end(const osc_scan *s, size_t after)
+static bool string_may_end(osc_scan *s, size_t after)
 {
     while (after < s->len && is_space(s->data[after]))
         after++;
-    if (after == s->len)
+    if (after >= s->len) {
+        s->starved = true;
         return true;
+    }
     char c = s->data[after];
     return c == ',' || c == ':' || c == '}' || c == ']';
 }
@@ -97,8 +115,10 @@ static bool take_string(osc_scan *s, osc_scan_value *out)
     for (;;) {
         if (!quote_known || end < at) {
             const char *quote = at < s->len ? memchr(s->data + at, '"', s->len - at) : NULL;
-            if (!quote)
+            if (!quote) {
+                s->starved = true;
                 return false;
+            }
             end = (size_t)(quote - s->data);
             quote_known = true;
         }
@@ -123,8 +143,11 @@ static bool take_bare(osc_scan *s, osc_scan_value *out)
 {
     size_t start = s->pos;
     size_t at = start;
-    while (at < s->len && !is_space(s->data[at]) && !strchr(",:}]{[\"", s->data[at]))
+    /* a NUL is padding between tokens, but does not end one */
+    while (at < s->len &&
+           (s->data[at] == '\0' || (!is_space(s->data[at]) && !strchr(",:}]{[\"", s->data[at]))))
         at++;
+    s->starved = s->starved || at == s->len;
     if (at == start)
         return false;
     char c = s->data[start];
@@ -140,11 +163,12 @@ static bool take_bare(osc_scan *s, osc_scan_value *out)
     return true;
 }
 
-/* Takes an object or array whole. Brackets are counted, not matched by kind. */
+/* Takes an object or array whole; only brackets of its own kind count. */
 static bool take_container(osc_scan *s, osc_scan_value *out)
 {
     size_t start = s->pos;
     size_t depth = 0;
+    char open = s->data[start], close = open == '{' ? '}' : ']';
     osc_scan_value inner;
     while (s->pos < s->len) {
         char c = s->data[s->pos];
@@ -154,11 +178,11 @@ static bool take_container(osc_scan *s, osc_scan_value *out)
             continue;
         }
         s->pos++;
-        if (c == '{' || c == '[') {
+        if (c == open) {
             depth++;
-        } else if (c == '}' || c == ']') {
+        } else if (c == close) {
             if (--depth == 0) {
-                out->type = s->data[start] == '{' ? OSC_SCAN_OBJECT : OSC_SCAN_ARRAY;
+                out->type = open == '{' ? OSC_SCAN_OBJECT : OSC_SCAN_ARRAY;
                 out->escaped = false;
                 out->offset = start;
                 out->text = osc_str_make(s->data + start, s->pos - start);
@@ -166,6 +190,7 @@ static bool take_container(osc_scan *s, osc_scan_value *out)
             }
         }
     }
+    s->starved = true;
     return false;
 }
 
@@ -173,6 +198,7 @@ bool osc_scan_value_next(osc_scan *s, osc_scan_value *out)
 {
     memset(out, 0, sizeof *out);
     char c = osc_scan_peek(s);
+    s->opened = false;
     if (s->pos >= s->len)
         return false;
     if (c == '"')
@@ -182,11 +208,12 @@ bool osc_scan_value_next(osc_scan *s, osc_scan_value *out)
     return take_bare(s, out);
 }
 
-/* Takes the commas between items; counts when there is not exactly one. `first`: none is due. */
-static void take_commas(osc_scan *s, bool first, char close)
+/* Takes the commas between items; counts when there is not exactly one, or any before the first. */
+static void take_commas(osc_scan *s, char close)
 {
     size_t count = 0;
     size_t at = s->pos;
+    bool first = s->opened;
     while (osc_scan_take(s, ','))
         count++;
     bool closing = osc_scan_peek(s) == close;
@@ -195,42 +222,38 @@ static void take_commas(osc_scan *s, bool first, char close)
         osc_scan_note(s, OSC_REPAIR_COMMA, at);
 }
 
-/* True when the byte before pos, white space skipped, opened a container. */
-static bool after_open(const osc_scan *s)
-{
-    size_t at = s->pos;
-    while (at > 0 && is_space(s->data[at - 1]))
-        at--;
-    return at > 0 && (s->data[at - 1] == '{' || s->data[at - 1] == '[');
-}
-
 bool osc_scan_member(osc_scan *s, osc_scan_value *key, bool *ended)
 {
     *ended = false;
-    take_commas(s, after_open(s), '}');
+    take_commas(s, '}');
     char c = osc_scan_peek(s);
     if (c == '}') {
         s->pos++;
+        s->opened = false;
         *ended = true;
         return false;
     }
     if (c != '"')
         return false;
+    s->opened = false;
     return take_string(s, key) && osc_scan_take(s, ':');
 }
 
 bool osc_scan_element(osc_scan *s, bool *ended)
 {
     *ended = false;
-    take_commas(s, after_open(s), ']');
+    take_commas(s, ']');
     char c = osc_scan_peek(s);
     if (c == ']') {
         s->pos++;
+        s->opened = false;
         *ended = true;
         return false;
     }
     return s->pos < s->len;
 }
+
+#define PROBE_BYTES 128u
 
 /* True when an object at `at` begins with a member that trace events have. */
 static bool looks_like_event(const osc_scan *s, size_t at)
@@ -240,8 +263,8 @@ static bool looks_like_event(const osc_scan *s, size_t at)
     osc_scan probe = *s;
     osc_scan_value key;
     probe.pos = at + 1;
-    if (probe.len - at > 128)
-        probe.len = at + 128; /* a probe must not cost more than this */
+    if (probe.len - at > PROBE_BYTES)
+        probe.len = at + PROBE_BYTES; /* a probe must not cost more than this */
     if (osc_scan_peek(&probe) != '"' || !take_string(&probe, &key) || osc_scan_peek(&probe) != ':')
         return false;
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
@@ -262,19 +285,30 @@ static bool is_member_value(const osc_scan *s, size_t at)
 bool osc_scan_resync(osc_scan *s, size_t from)
 {
     osc_scan_note(s, OSC_REPAIR_RESYNC, from);
-    size_t at = from + 1;
+    return osc_scan_find_event(s, from + 1);
+}
+
+bool osc_scan_find_event(osc_scan *s, size_t at)
+{
+    s->opened = true; /* whatever comes next, no comma is missing before it */
     while (at < s->len) {
         const char *brace = memchr(s->data + at, '{', s->len - at);
         if (!brace)
             break;
         at = (size_t)(brace - s->data);
+        s->starved = s->starved || s->len - at < PROBE_BYTES;
         if (!is_member_value(s, at) && looks_like_event(s, at)) {
             s->pos = at;
             return true;
         }
+        if (s->more && s->len - at < PROBE_BYTES) {
+            s->pos = at;
+            return false;
+        }
         at++;
     }
     s->pos = s->len;
+    s->starved = true;
     return false;
 }
 
@@ -361,5 +395,12 @@ bool osc_scan_us_to_ns(const osc_scan_value *value, int64_t *ns)
 {
     if (value->type != OSC_SCAN_NUMBER && value->type != OSC_SCAN_STRING)
         return false;
-    return osc_parse_us_to_ns(osc_str_trim(value->text), ns, NULL);
+    osc_str t = osc_str_trim(value->text);
+    double d;
+    if (osc_parse_us_to_ns(t, ns, NULL))
+        return true;
+    if (!osc_parse_f64(t, &d) || !isfinite(d))
+        return false;
+    *ns = d < 0 ? INT64_MIN : INT64_MAX; /* the store brings it into range and says so */
+    return true;
 }

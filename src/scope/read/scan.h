@@ -32,9 +32,13 @@ typedef enum osc_scan_repair {
 typedef struct osc_scan {
     const char *data; /* the input, not owned */
     size_t len;
-    size_t pos;                              /* next byte, at most len */
+    size_t pos;    /* next byte, at most len */
+    uint64_t base; /* offset of data[0] in the whole input */
+    bool more;     /* input goes on behind len */
+    bool opened;   /* a bracket was opened and nothing taken since: no comma is due */
+    bool starved;  /* a byte at len was asked for; set only. More input could change the answer */
     uint64_t repairs[OSC_REPAIR_COUNT];      /* how many of each */
-    uint64_t first_repair[OSC_REPAIR_COUNT]; /* offset of the first of each */
+    uint64_t first_repair[OSC_REPAIR_COUNT]; /* offset of the first of each, in the whole input */
 } osc_scan;
 
 typedef enum osc_scan_type {
@@ -56,8 +60,12 @@ typedef struct osc_scan_value {
 /* Starts a scan of len bytes at data, which must outlive it. A UTF-8 BOM is skipped. */
 void osc_scan_init(osc_scan *s, const char *data, size_t len);
 
-/* Counts a repair at an offset. */
+/* Counts a repair at an offset in data. */
 void osc_scan_note(osc_scan *s, osc_scan_repair kind, size_t offset);
+
+/* Adds the repairs that another scan of the same input counted; `except` (or OSC_REPAIR_COUNT) is
+ * left out. */
+void osc_scan_add_repairs(osc_scan *s, const osc_scan *other, osc_scan_repair except);
 
 /* Stable name and one sentence for a kind of repair. Static storage. */
 const char *osc_scan_repair_code(osc_scan_repair kind);
@@ -69,7 +77,11 @@ char osc_scan_peek(osc_scan *s);
 /* Skips white space and takes c when it is next. */
 bool osc_scan_take(osc_scan *s, char c);
 
-/* Takes one value whole, containers included. False when the input ends inside it or it is none. */
+/*
+ * Takes one value whole, containers included. An object ends at the brace that balances its first
+ * one, an array at the bracket; the other kind is not looked at, so that a bracket too few inside
+ * does no harm. False when the input ends inside it or it is none.
+ */
 bool osc_scan_value_next(osc_scan *s, osc_scan_value *out);
 
 /*
@@ -90,6 +102,14 @@ bool osc_scan_element(osc_scan *s, bool *ended);
  */
 bool osc_scan_resync(osc_scan *s, size_t from);
 
+/*
+ * The search of osc_scan_resync from `at` on, without counting. False when there is none or, with
+ * `starved` set, when it cannot be told yet: the search then goes on at pos once there are more
+ * bytes (those of OSC_SCAN_LOOKBACK before pos must stay).
+ */
+bool osc_scan_find_event(osc_scan *s, size_t at);
+#define OSC_SCAN_LOOKBACK 256u
+
 /* Undoes the escapes of a STRING into out (appended); unknown escapes stay as they are, counted in
  * s. */
 void osc_scan_unescape(osc_scan *s, const osc_scan_value *value, osc_buf *out);
@@ -97,8 +117,8 @@ void osc_scan_unescape(osc_scan *s, const osc_scan_value *value, osc_buf *out);
 /* Integer of a NUMBER or quoted number; digits after a point are dropped. False when it is none. */
 bool osc_scan_i64(const osc_scan_value *value, int64_t *out);
 
-/* Microseconds to nanoseconds, exactly; rounds below 1 ns. False when it is no number or leaves
- * int64. */
+/* Microseconds to nanoseconds, exactly; rounds below 1 ns. A number that leaves int64 gives the end
+ * it lies beyond. False when it is none. */
 bool osc_scan_us_to_ns(const osc_scan_value *value, int64_t *ns);
 
 #endif

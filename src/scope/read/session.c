@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/num.h"
+#include "scope/read/args.h"
 #include "scope/read/kineto.h"
 
 #include <assert.h>
@@ -169,8 +170,7 @@ osc_str osc_session_json_text(osc_session_reader *r, osc_str json, const char *p
 static osc_status read_framework(osc_session_reader *r, osc_err *err)
 {
     const osc_session_file *file = osc_session_find(r->session, OSC_ART_TRACE_JSON);
-    char *data = NULL;
-    size_t len = 0;
+    osc_source *source = NULL;
     if (!file) {
         osc_store_note(
             r->store, OSC_SEV_NOTE, "no_framework", 1, OSC_NO_OFFSET,
@@ -178,14 +178,17 @@ static osc_status read_framework(osc_session_reader *r, osc_err *err)
         return OSC_OK;
     }
     osc_err mine = {0};
-    osc_status status = osc_trace_load(r->store, file->path, MAX_ARTIFACT, &data, &len, &mine);
+    osc_source_options how = {.max_bytes = MAX_ARTIFACT, .no_thread = r->options->threads == 1};
+    osc_status status = osc_source_open(file->path, &how, &source, &mine);
     if (status == OSC_OK) {
         osc_kineto_context context = {.input = file->name,
                                       .instance =
                                           osc_str_from_cstr(osc_session_instance(r->session)),
-                                      .pid = osc_str_from_cstr(r->pid)};
+                                      .pid = osc_str_from_cstr(r->pid),
+                                      .options = r->options};
         uint64_t before = osc_store_finding(r->store)->count;
-        status = osc_kineto_read(r->store, data, len, &context, &mine);
+        status = osc_kineto_read_source(r->store, source, &context, &mine);
+        osc_args_note_input(r->store, file->path);
         bool hurt = osc_store_finding(r->store)->count > before;
         uint64_t events = 0;
         (void)osc_parse_u64(osc_store_get_meta(r->store, "event_count"), &events);
@@ -195,7 +198,7 @@ static osc_status read_framework(osc_session_reader *r, osc_err *err)
                                                : "complete",
                               events);
     }
-    osc_free(data);
+    osc_source_close(source);
     if (status == OSC_ENOMEM) {
         *err = mine;
         return status;

@@ -49,6 +49,9 @@ static bool read_neff(osc_session_reader *r, const osc_session_file *file,
         at += rows->count[e];
     }
     osc_program_to_store(r->store, program, rows->program);
+    if (osc_store_get_meta(r->store, "generation").len == 0)
+        osc_store_set_meta(r->store, "generation",
+                           osc_str_from_cstr(osc_generation_name(osc_program_generation(program))));
     osc_session_note_file(r, file, "complete", osc_program_inst_count(program));
     osc_program_release(program);
     return true;
@@ -106,6 +109,7 @@ static void add_work(struct device_file *d, const osc_event *e)
     osc_work_row work = {.bytes = e->kind == OSC_EV_DMA ? e->a : 0,
                          .amount = e->b,
                          .wait_sem = e->wait_sem,
+                         .queue = OSC_NO_ROW,
                          .engine = e->engine,
                          .ring = e->ring,
                          .wait = e->wait_kind};

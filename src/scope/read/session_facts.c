@@ -32,6 +32,11 @@ static void take_manifest(osc_session_reader *r, const osc_manifest *m)
     set_text(r, "instance_type", m->instance_type);
     set_text(r, "generation", m->generation);
     osc_store_set_meta(r->store, "simulated", m->simulated ? OSC_STR("1") : OSC_STR("0"));
+    for (size_t i = 0; i < m->parameter_count; i++) {
+        char key[64];
+        snprintf(key, sizeof key, "parameter.%.*s", OSC_STR_FMT(m->parameters[i].name));
+        set_text(r, key, m->parameters[i].value);
+    }
     set_number(r, "window_start_ns", m->window_start_ns);
     set_number(r, "window_end_ns", m->window_end_ns);
     set_number(r, "dropped_events", (int64_t)m->dropped_events);

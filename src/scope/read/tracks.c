@@ -20,15 +20,22 @@ struct pending {
     osc_lane_kind kind;
 };
 
+struct id_pair {
+    uint32_t pid, tid; /* ids of keys */
+};
+
 struct osc_tracks {
     osc_store *store;
     osc_intern *keys;
     osc_map threads; /* pid id << 32 | tid id -> thread */
     osc_map tracks;  /* thread << 8 | kind -> index in items */
+    osc_map lanes;   /* thread -> index of its first item */
     osc_map labels;  /* pid id << 32 | tid id -> label id in keys */
     struct pending *items;
     uint32_t count, cap;
-    uint32_t first_track, next_thread;
+    uint32_t first_track, first_thread, next_thread;
+    struct id_pair *pairs; /* by thread number, from first_thread on */
+    uint32_t pair_cap;
     bool failed;
 };
 
@@ -44,6 +51,7 @@ osc_tracks *osc_tracks_new(osc_store *store)
         if (osc_store_track(store)->thread[i] >= t->next_thread)
             t->next_thread = osc_store_track(store)->thread[i] + 1;
     }
+    t->first_thread = t->next_thread;
     if (!t->keys) {
         osc_free(t);
         return NULL;
@@ -57,9 +65,11 @@ void osc_tracks_free(osc_tracks *t)
         return;
     osc_map_free(&t->threads);
     osc_map_free(&t->tracks);
+    osc_map_free(&t->lanes);
     osc_map_free(&t->labels);
     osc_intern_free(t->keys);
     osc_free(t->items);
+    osc_free(t->pairs);
     osc_free(t);
 }
 
@@ -68,14 +78,30 @@ static uint64_t pair(uint32_t high, uint32_t low)
     return (uint64_t)high << 32 | low;
 }
 
+static bool reserve_pair(osc_tracks *t)
+{
+    uint32_t count = t->next_thread - t->first_thread;
+    if (count < t->pair_cap)
+        return true;
+    uint32_t cap = t->pair_cap ? t->pair_cap * 2 : 16;
+    struct id_pair *grown = osc_realloc_array(t->pairs, cap, sizeof *grown);
+    if (!grown)
+        return false;
+    t->pairs = grown;
+    t->pair_cap = cap;
+    return true;
+}
+
 /* The thread number of a pair of key ids, new when unseen; false when memory is out. */
 static bool thread_of(osc_tracks *t, uint32_t pid, uint32_t tid, uint32_t *thread)
 {
     uint64_t found;
     if (!osc_map_get(&t->threads, pair(pid, tid), &found)) {
-        found = t->next_thread++;
-        if (osc_map_put(&t->threads, pair(pid, tid), found) != OSC_OK)
+        found = t->next_thread;
+        if (!reserve_pair(t) || osc_map_put(&t->threads, pair(pid, tid), found) != OSC_OK)
             return false;
+        t->pairs[found - t->first_thread] = (struct id_pair){pid, tid};
+        t->next_thread++;
     }
     *thread = (uint32_t)found;
     return true;
@@ -107,12 +133,31 @@ uint32_t osc_tracks_get(osc_tracks *t, osc_str pid, osc_str tid, osc_lane_kind k
     uint64_t index;
     if (osc_map_get(&t->tracks, key, &index))
         return t->first_track + (uint32_t)index;
-    if (!reserve(t) || osc_map_put(&t->tracks, key, t->count) != OSC_OK) {
+    if (!reserve(t) || osc_map_put(&t->tracks, key, t->count) != OSC_OK ||
+        (!osc_map_get(&t->lanes, item.thread, NULL) &&
+         osc_map_put(&t->lanes, item.thread, t->count) != OSC_OK)) {
         t->failed = true;
         return OSC_NO_ROW;
     }
     t->items[t->count] = item;
     return t->first_track + t->count++;
+}
+
+uint32_t osc_tracks_pair(osc_tracks *t, osc_str pid, osc_str tid)
+{
+    uint32_t p = osc_intern_put(t->keys, pid), i = osc_intern_put(t->keys, tid), thread;
+    if (p != OSC_INTERN_NONE && i != OSC_INTERN_NONE && thread_of(t, p, i, &thread))
+        return thread;
+    t->failed = true;
+    return OSC_NO_ROW;
+}
+
+uint32_t osc_tracks_lane_of(const osc_tracks *t, uint32_t pair)
+{
+    uint64_t index;
+    if (pair != OSC_NO_ROW && osc_map_get(&t->lanes, pair, &index))
+        return t->first_track + (uint32_t)index;
+    return OSC_NO_ROW;
 }
 
 void osc_tracks_label(osc_tracks *t, osc_str pid, osc_str tid, osc_str label)
@@ -130,6 +175,35 @@ static osc_str label_of(const osc_tracks *t, uint32_t pid, uint32_t tid)
     if (!osc_map_get(&t->labels, pair(pid, tid), &label))
         return (osc_str){0};
     return osc_intern_get(t->keys, (uint32_t)label);
+}
+
+uint32_t osc_tracks_count(const osc_tracks *t)
+{
+    return t->count;
+}
+
+uint32_t osc_tracks_pair_count(const osc_tracks *t)
+{
+    return t->next_thread - t->first_thread;
+}
+
+void osc_tracks_merge(osc_tracks *t, const osc_tracks *other, uint32_t *lanes, uint32_t *pairs)
+{
+    assert(other->first_track == 0 && other->first_thread == 0);
+    for (uint32_t i = 0; i < osc_tracks_pair_count(other); i++)
+        pairs[i] = osc_tracks_pair(t, osc_intern_get(other->keys, other->pairs[i].pid),
+                                   osc_intern_get(other->keys, other->pairs[i].tid));
+    for (uint32_t i = 0; i < other->count; i++)
+        lanes[i] =
+            osc_tracks_get(t, osc_intern_get(other->keys, other->items[i].pid),
+                           osc_intern_get(other->keys, other->items[i].tid), other->items[i].kind);
+    size_t at = 0;
+    uint64_t key, label;
+    while (osc_map_next(&other->labels, &at, &key, &label))
+        osc_tracks_label(t, osc_intern_get(other->keys, (uint32_t)(key >> 32)),
+                         osc_intern_get(other->keys, (uint32_t)key),
+                         osc_intern_get(other->keys, (uint32_t)label));
+    t->failed = t->failed || other->failed;
 }
 
 osc_str osc_tracks_process_label(const osc_tracks *t, osc_str pid)
@@ -171,6 +245,12 @@ static void lane_name(const osc_tracks *t, const struct pending *item, bool neur
         else
             osc_buf_printf(out, "device:%.*s/Stream:%.*s", OSC_STR_FMT(pid),
                            OSC_STR_FMT(stream_number(tid)));
+        break;
+    case OSC_LANE_ENGINE:
+        osc_buf_printf(out, "neuron_device/NC:%.*s/%.*s", OSC_STR_FMT(pid), OSC_STR_FMT(tid));
+        break;
+    case OSC_LANE_QUEUE:
+        osc_buf_printf(out, "neuron_device/NC:%.*s/DMA %.*s", OSC_STR_FMT(pid), OSC_STR_FMT(tid));
         break;
     case OSC_LANE_SPAN: osc_buf_printf(out, "profiler/%.*s", OSC_STR_FMT(tid)); break;
     }

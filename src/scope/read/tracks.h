@@ -29,6 +29,23 @@ void osc_tracks_free(osc_tracks *tracks);
  */
 uint32_t osc_tracks_get(osc_tracks *tracks, osc_str pid, osc_str tid, osc_lane_kind kind);
 
+/*
+ * Number of the pair (pid, tid) alone, without making a lane; osc_tracks_lane_of gives its first
+ * lane, of any kind, once all are known: OSC_NO_ROW when it has none. Sticky failure: OSC_NO_ROW.
+ */
+uint32_t osc_tracks_pair(osc_tracks *tracks, osc_str pid, osc_str tid);
+uint32_t osc_tracks_lane_of(const osc_tracks *tracks, uint32_t pair);
+
+/*
+ * Adds what another builder (of a store of its own) was told, as if it had been told to this one.
+ * Fills lanes[i] and pairs[i] with this builder's numbers for the other's lanes and pairs; they
+ * have room for osc_tracks_count and osc_tracks_pair_count.
+ */
+void osc_tracks_merge(osc_tracks *tracks, const osc_tracks *other, uint32_t *lanes,
+                      uint32_t *pairs);
+uint32_t osc_tracks_count(const osc_tracks *tracks);
+uint32_t osc_tracks_pair_count(const osc_tracks *tracks);
+
 /* What the producer calls the thread (pid, tid), or the process when tid is the empty text. */
 void osc_tracks_label(osc_tracks *tracks, osc_str pid, osc_str tid, osc_str label);
 

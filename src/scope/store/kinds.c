@@ -83,6 +83,8 @@ const char *osc_slice_kind_name(osc_slice_kind kind)
         "lane",
         "nrt",
         "hw",
+        "inst",
+        "dma",
     };
     return (unsigned)kind < OSC_KIND_COUNT ? names[kind] : "?";
 }

@@ -30,6 +30,8 @@ typedef enum osc_slice_kind {
     OSC_KIND_LANE = 14, /* drawn beside Kineto's events by our exporter; Kineto never counted it */
     OSC_KIND_NRT = 15,  /* the runtime's own trace: nrta_execute_schedule, copies */
     OSC_KIND_HW = 16,   /* nc_exec_running */
+    OSC_KIND_INST = 17, /* an instruction on an engine of a device profile */
+    OSC_KIND_DMA = 18,  /* a packet or transfer of a DMA queue of a device profile */
     OSC_KIND_COUNT
 } osc_slice_kind;
 
@@ -46,7 +48,9 @@ typedef enum osc_lane_kind {
     OSC_LANE_RUNTIME = 3, /* neuron_rt/NC:<n> */
     OSC_LANE_CORE = 4,    /* neuron_hw/NC:<n> */
     OSC_LANE_DEVICE = 5,  /* device:<d>/Stream:<n> of another accelerator */
-    OSC_LANE_SPAN = 6
+    OSC_LANE_SPAN = 6,
+    OSC_LANE_ENGINE = 7, /* neuron_device/NC:<n>/<engine> */
+    OSC_LANE_QUEUE = 8   /* neuron_device/NC:<n>/DMA <engine> <queue> */
 } osc_lane_kind;
 
 /* How a link is known, best first. */
@@ -62,8 +66,24 @@ typedef enum osc_work_kind {
     OSC_WORK_INST = 1,
     OSC_WORK_DMA = 2,
     OSC_WORK_PREAMBLE = 3,
-    OSC_WORK_POSTAMBLE = 4
+    OSC_WORK_POSTAMBLE = 4,
+    OSC_WORK_TRANSFER = 5 /* a transfer as a whole; its packets are rows of OSC_WORK_DMA */
 } osc_work_kind;
+
+/* Who made the descriptors of a DMA packet. */
+typedef enum osc_dma_class {
+    OSC_DMA_OTHER = 0,
+    OSC_DMA_STATIC = 1,           /* the compiler */
+    OSC_DMA_SOFTWARE_DYNAMIC = 2, /* GpSimd, while running */
+    OSC_DMA_HARDWARE_DYNAMIC = 3  /* the descriptor generation hardware */
+} osc_dma_class;
+
+#define OSC_TRAFFIC_REGULAR      0x01u /* arithmetic of the model */
+#define OSC_TRAFFIC_TRANSPOSE    0x02u /* a transpose on the tensor engine */
+#define OSC_TRAFFIC_PSUM_TO_SBUF 0x04u
+
+/* Added to the number of an event (not a semaphore) that work waits for. */
+#define OSC_SEM_EVENT 0x10000u
 
 /* Why work started later than it was ready; the numbers of artifact/event.h. */
 typedef enum osc_wait_kind {

@@ -7,10 +7,13 @@
  * clock.
  *
  * Strings are ids of the store's pool. A column that names a row of another table has that table's
- * name as its unit and OSC_NO_ROW where there is none.
+ * name as its unit and OSC_NO_ROW where there is none. Columns of the tables about a device are in
+ * schema_device.h.
  */
 #ifndef OSC_STORE_SCHEMA_H
 #define OSC_STORE_SCHEMA_H
+
+#include "scope/store/schema_device.h"
 
 #include <stdint.h>
 
@@ -22,22 +25,35 @@
 #define OSC_TIME_MAX ((INT64_C(1) << 62) - (INT64_C(1) << 54))
 
 /* T(row name, table name for people, meaning of the table) */
-#define OSC_STORE_TABLES(T)                                                                   \
-    T(slice, "slices", "intervals on a track: operators, runtime calls, device work, frames") \
-    T(track, "tracks", "lanes: a host thread, a device stream, a core")                       \
-    T(launch, "launches",                                                                     \
-      "numbers that tie a slice to the runtime; one row per slice that has any")              \
-    T(memory, "memory", "allocator records: bytes taken or given back at an instant")         \
-    T(link, "links", "which slice caused which, and how that is known")                       \
-    T(program, "programs", "device programs (NEFF files) that executions ran")                \
-    T(inst, "instructions", "the instructions of each program")                               \
-    T(semop, "semaphore_ops", "waits and increments of instructions")                         \
-    T(exec, "executions", "one run of a program on a core")                                   \
-    T(part, "launch_parts", "the launch interval of an execution, by its modelled parts")     \
-    T(work, "device_work", "what engines and DMA rings did during an execution")              \
-    T(file, "files", "files of a session and what was read from them")                        \
-    T(finding, "findings", "what the readers noticed about the input")                        \
-    T(meta, "metadata", "facts about the whole capture, by key")
+#define OSC_STORE_TABLES(T)                                                                       \
+    T(slice, "slices", "intervals on a track: operators, runtime calls, device work, frames")     \
+    T(track, "tracks", "lanes: a host thread, a device stream, a core")                           \
+    T(launch, "launches",                                                                         \
+      "numbers that tie a slice to the runtime; one row per slice that has any")                  \
+    T(memory, "memory", "allocator records: bytes taken or given back at an instant")             \
+    T(sequence, "sequences", "autograd numbers that tie a backward operator to its forward one")  \
+    T(flow, "flows", "arrows between slices, as the file has them")                               \
+    T(link, "links", "which slice caused which, and how that is known")                           \
+    T(program, "programs", "device programs (NEFF files) that executions ran")                    \
+    T(inst, "instructions", "the instructions of each program")                                   \
+    T(semop, "semaphore_ops", "waits and increments of instructions")                             \
+    T(exec, "executions", "one run of a program on a core")                                       \
+    T(part, "launch_parts", "the launch interval of an execution, by its modelled parts")         \
+    T(work, "device_work", "what engines and DMA rings did during an execution")                  \
+    T(file, "files", "files of a session and what was read from them")                            \
+    T(finding, "findings", "what the readers noticed about the input")                            \
+    T(meta, "metadata", "facts about the whole capture, by key")                                  \
+    T(engine, "engines", "names of engine numbers")                                               \
+    T(queue, "dma_queues", "DMA queues that carried something")                                   \
+    T(traffic, "traffic", "bytes and arithmetic of an instruction; one row per one that has any") \
+    T(semaphore, "semaphores", "who raises a semaphore, where the input says it")                 \
+    T(semup, "semaphore_updates", "changes of semaphores, in time")                               \
+    T(throttle, "throttle", "intervals in which the hardware limited the tensor engine")          \
+    T(tensor, "tensors", "tensors of each program")                                               \
+    T(layer, "layers", "layers and subgraphs of a device profile")                                \
+    T(sample, "samples", "figures over time: DMA rate, SBUF and PSUM in use")                     \
+    T(usage, "device_memory", "device memory by what it is used for")                             \
+    T(stated, "stated_summary", "the summary that a device profile brings itself")
 
 #define OSC_SLICE_COLUMNS(X, R)                                                                    \
     X(R, int64_t, I64, start_ns, "ns", "start")                                                    \
@@ -77,62 +93,22 @@
     X(R, uint32_t, U32, track, "tracks", "thread that did it")                      \
     X(R, uint8_t, U8, oom, "", "1 for an out-of-memory record")
 
+#define OSC_SEQUENCE_COLUMNS(X, R)                                                            \
+    X(R, int64_t, I64, sequence, "", "Sequence number, equal for a forward and its backward") \
+    X(R, int64_t, I64, fwd_thread, "", "Fwd thread id; 0 in forward operators")               \
+    X(R, uint32_t, U32, slice, "slices", "the operator")
+
+#define OSC_FLOW_COLUMNS(X, R)                                                     \
+    X(R, int64_t, I64, at_ns, "ns", "when")                                        \
+    X(R, uint32_t, STR, id, "", "its id as text; unique only within its category") \
+    X(R, uint32_t, STR, category, "", "\"ac2g\", \"fwdbwd\", ...")                 \
+    X(R, uint32_t, U32, track, "tracks", "lane of this end")                       \
+    X(R, uint8_t, U8, phase, "", "0 start, 1 step, 2 end")
+
 #define OSC_LINK_COLUMNS(X, R)                       \
     X(R, uint32_t, U32, from, "slices", "the cause") \
     X(R, uint32_t, U32, to, "slices", "the effect")  \
     X(R, uint8_t, U8, rule, "", "osc_link_rule")
-
-#define OSC_PROGRAM_COLUMNS(X, R)                                           \
-    X(R, uint64_t, U64, hash, "", "numeric hash of its file names")         \
-    X(R, uint32_t, STR, name, "", "operator or graph it was compiled from") \
-    X(R, uint32_t, STR, cache_key, "", "compile cache key")
-
-#define OSC_INST_COLUMNS(X, R)                                                  \
-    X(R, uint32_t, U32, program, "programs", "the program it is in")            \
-    X(R, uint32_t, U32, index, "", "position in its engine's stream")           \
-    X(R, uint32_t, STR, opcode, "", "name of the operation")                    \
-    X(R, uint32_t, STR, text, "", "disassembly")                                \
-    X(R, uint32_t, STR, label, "", "what it does, in a few words")              \
-    X(R, uint32_t, STR, source_op, "", "framework operator it comes from")      \
-    X(R, uint32_t, STR, source_at, "", "file:line it comes from, may be empty") \
-    X(R, uint8_t, U8, engine, "", "engine number")
-
-#define OSC_SEMOP_COLUMNS(X, R)                                  \
-    X(R, uint32_t, U32, inst, "instructions", "the instruction") \
-    X(R, uint32_t, U32, sem, "", "semaphore number")             \
-    X(R, uint32_t, U32, value, "", "value waited for, or added") \
-    X(R, uint8_t, U8, is_wait, "", "1 waits, 0 adds")
-
-#define OSC_EXEC_COLUMNS(X, R)                                                                     \
-    X(R, uint64_t, U64, sequence_id, "", "nrt_sequence_id that scheduled it, 0 unknown")           \
-    X(R, int64_t, I64, exec_id, "", "execution number on its core, from 1")                        \
-    X(R, int64_t, I64, start_ns, "ns", "start of nc_exec_running")                                 \
-    X(R, int64_t, I64, dur_ns, "ns", "length of nc_exec_running, launch included")                 \
-    X(R, int64_t, I64, body_ns, "ns", "start of the device body: preamble")                        \
-    X(R, int64_t, I64, body_dur_ns, "ns", "length of the device body, preamble through postamble") \
-    X(R, uint32_t, U32, core, "", "core number")                                                   \
-    X(R, uint32_t, U32, program, "programs", "the program it ran")                                 \
-    X(R, uint32_t, U32, slice, "slices", "its slice on the hardware lane")
-
-#define OSC_PART_COLUMNS(X, R)                               \
-    X(R, uint32_t, U32, exec, "executions", "the execution") \
-    X(R, uint32_t, STR, name, "", "name of the part")        \
-    X(R, int64_t, I64, dur_ns, "ns", "its length")           \
-    X(R, uint8_t, U8, fitted, "", "1 when a fitted model gave it, 0 when measured")
-
-#define OSC_WORK_COLUMNS(X, R)                                                          \
-    X(R, int64_t, I64, ready_ns, "ns", "when it was first in its queue")                \
-    X(R, int64_t, I64, start_ns, "ns", "start")                                         \
-    X(R, int64_t, I64, dur_ns, "ns", "length")                                          \
-    X(R, uint64_t, U64, bytes, "bytes", "bytes moved (DMA)")                            \
-    X(R, uint64_t, U64, amount, "", "descriptors (DMA) or elements (instructions)")     \
-    X(R, uint32_t, U32, exec, "executions", "the execution")                            \
-    X(R, uint32_t, U32, inst, "instructions", "the instruction, or its issuer for DMA") \
-    X(R, uint32_t, U32, wait_sem, "", "semaphore it waited for when wait is 1")         \
-    X(R, uint8_t, U8, kind, "", "osc_work_kind")                                        \
-    X(R, uint8_t, U8, engine, "", "engine number")                                      \
-    X(R, uint8_t, U8, ring, "", "DMA engine 0..15")                                     \
-    X(R, uint8_t, U8, wait, "", "osc_wait_kind")
 
 #define OSC_FILE_COLUMNS(X, R)                                                   \
     X(R, uint32_t, STR, name, "", "file name in the session")                    \
@@ -155,20 +131,33 @@
     X(R, uint32_t, STR, value, "", "its value as text")
 
 /* X for all tables at once: calls M(row name, its column list). */
-#define OSC_STORE_ALL(M)            \
-    M(slice, OSC_SLICE_COLUMNS)     \
-    M(track, OSC_TRACK_COLUMNS)     \
-    M(launch, OSC_LAUNCH_COLUMNS)   \
-    M(memory, OSC_MEMORY_COLUMNS)   \
-    M(link, OSC_LINK_COLUMNS)       \
-    M(program, OSC_PROGRAM_COLUMNS) \
-    M(inst, OSC_INST_COLUMNS)       \
-    M(semop, OSC_SEMOP_COLUMNS)     \
-    M(exec, OSC_EXEC_COLUMNS)       \
-    M(part, OSC_PART_COLUMNS)       \
-    M(work, OSC_WORK_COLUMNS)       \
-    M(file, OSC_FILE_COLUMNS)       \
-    M(finding, OSC_FINDING_COLUMNS) \
-    M(meta, OSC_META_COLUMNS)
+#define OSC_STORE_ALL(M)                \
+    M(slice, OSC_SLICE_COLUMNS)         \
+    M(track, OSC_TRACK_COLUMNS)         \
+    M(launch, OSC_LAUNCH_COLUMNS)       \
+    M(memory, OSC_MEMORY_COLUMNS)       \
+    M(sequence, OSC_SEQUENCE_COLUMNS)   \
+    M(flow, OSC_FLOW_COLUMNS)           \
+    M(link, OSC_LINK_COLUMNS)           \
+    M(program, OSC_PROGRAM_COLUMNS)     \
+    M(inst, OSC_INST_COLUMNS)           \
+    M(semop, OSC_SEMOP_COLUMNS)         \
+    M(exec, OSC_EXEC_COLUMNS)           \
+    M(part, OSC_PART_COLUMNS)           \
+    M(work, OSC_WORK_COLUMNS)           \
+    M(file, OSC_FILE_COLUMNS)           \
+    M(finding, OSC_FINDING_COLUMNS)     \
+    M(meta, OSC_META_COLUMNS)           \
+    M(engine, OSC_ENGINE_COLUMNS)       \
+    M(queue, OSC_QUEUE_COLUMNS)         \
+    M(traffic, OSC_TRAFFIC_COLUMNS)     \
+    M(semaphore, OSC_SEMAPHORE_COLUMNS) \
+    M(semup, OSC_SEMUP_COLUMNS)         \
+    M(throttle, OSC_THROTTLE_COLUMNS)   \
+    M(tensor, OSC_TENSOR_COLUMNS)       \
+    M(layer, OSC_LAYER_COLUMNS)         \
+    M(sample, OSC_SAMPLE_COLUMNS)       \
+    M(usage, OSC_USAGE_COLUMNS)         \
+    M(stated, OSC_STATED_COLUMNS)
 
 #endif

@@ -24,6 +24,7 @@ struct osc_store {
     osc_str input; /* name of the input that notes concern; text of the pool */
     bool failed;   /* an add or intern had no memory */
     bool sealed;
+    uint32_t omitted[OSC_TABLE_COUNT]; /* by table: bit c is set when column c is left out */
 #define OSC_STORE_MEMBER(row, columns) osc_##row##_cols row;
     OSC_STORE_ALL(OSC_STORE_MEMBER)
 #undef OSC_STORE_MEMBER
@@ -82,42 +83,68 @@ static void column_set(struct view_head *view, const osc_column_def *column, voi
     memcpy((char *)view + column->cols_offset, &ptr, sizeof ptr);
 }
 
-/* Room for one more row. Columns grown before a failure stay so; cap says what all have. */
-static bool reserve(struct view_head *view, const osc_table_def *def)
+/* Room for n more rows. Columns grown before a failure stay so; cap says what all have. */
+static bool reserve(struct view_head *view, const osc_table_def *def, uint32_t omitted, uint32_t n)
 {
-    if (view->count < view->cap)
+    if (n <= view->cap - view->count)
         return true;
-    if (view->cap >= OSC_NO_ROW / 2)
+    uint64_t cap = view->cap ? view->cap : FIRST_ROWS;
+    while (cap - view->count < n)
+        cap *= 2;
+    if (cap >= OSC_NO_ROW)
         return false;
-    uint32_t cap = view->cap ? view->cap * 2 : FIRST_ROWS;
     for (uint32_t c = 0; c < def->column_count; c++) {
         const osc_column_def *column = &def->columns[c];
-        void *grown = osc_realloc_array(column_get(view, column), cap, type_size(column->type));
+        if (omitted >> c & 1)
+            continue;
+        void *grown =
+            osc_realloc_array(column_get(view, column), (size_t)cap, type_size(column->type));
         if (!grown)
             return false;
         column_set(view, column, grown);
     }
-    view->cap = cap;
+    view->cap = (uint32_t)cap;
     return true;
 }
 
-#define OSC_STORE_ASSIGN(row, ctype, type, name, unit, meaning) store->row.name[at] = value->name;
-#define OSC_STORE_DEFINE(row, columns)                                                 \
-    const osc_##row##_cols *osc_store_##row(const osc_store *store)                    \
-    {                                                                                  \
-        return &store->row;                                                            \
-    }                                                                                  \
-    uint32_t osc_store_add_##row(osc_store *store, const osc_##row##_row *value)       \
-    {                                                                                  \
-        assert(!store->sealed);                                                        \
-        if (!reserve(view_of(store, OSC_TABLE_##row), &table_defs[OSC_TABLE_##row])) { \
-            store->failed = true;                                                      \
-            return OSC_NO_ROW;                                                         \
-        }                                                                              \
-        uint32_t at = store->row.count++;                                              \
-        columns(OSC_STORE_ASSIGN, row) return at;                                      \
+#define OSC_STORE_ASSIGN(row, ctype, type, name, unit, meaning) \
+    if (store->row.name)                                        \
+        store->row.name[at] = value->name;
+#define OSC_STORE_DEFINE(row, columns)                                              \
+    const osc_##row##_cols *osc_store_##row(const osc_store *store)                 \
+    {                                                                               \
+        return &store->row;                                                         \
+    }                                                                               \
+    uint32_t osc_store_add_##row(osc_store *store, const osc_##row##_row *value)    \
+    {                                                                               \
+        assert(!store->sealed);                                                     \
+        if (!reserve(view_of(store, OSC_TABLE_##row), &table_defs[OSC_TABLE_##row], \
+                     store->omitted[OSC_TABLE_##row], 1)) {                         \
+            store->failed = true;                                                   \
+            return OSC_NO_ROW;                                                      \
+        }                                                                           \
+        uint32_t at = store->row.count++;                                           \
+        columns(OSC_STORE_ASSIGN, row) return at;                                   \
     }
 OSC_STORE_ALL(OSC_STORE_DEFINE)
+
+void osc_store_omit_like(osc_store *store, const osc_store *other)
+{
+    memcpy(store->omitted, other->omitted, sizeof store->omitted);
+}
+
+void osc_store_omit_column(osc_store *store, osc_table_id table, const char *name)
+{
+    const osc_table_def *def = &table_defs[table];
+    assert(!store->sealed && view_of(store, table)->cap == 0 && def->column_count <= 32);
+    for (uint32_t c = 0; c < def->column_count; c++) {
+        if (strcmp(def->columns[c].name, name) == 0) {
+            store->omitted[table] |= UINT32_C(1) << c;
+            return;
+        }
+    }
+    assert(false && "no such column");
+}
 
 osc_store *osc_store_new(void)
 {
@@ -192,6 +219,17 @@ void osc_store_note(osc_store *store, osc_severity severity, const char *code, u
     osc_store_add_finding(store, &row);
 }
 
+bool osc_store_has_note(const osc_store *store, const char *code)
+{
+    uint32_t id = osc_store_lookup(store, osc_str_from_cstr(code));
+    uint32_t input = osc_store_lookup(store, store->input);
+    for (uint32_t i = 0; i < store->finding.count; i++) {
+        if (store->finding.code[i] == id && store->finding.input[i] == input)
+            return true;
+    }
+    return false;
+}
+
 void osc_store_set_input(osc_store *store, osc_str name)
 {
     store->input = osc_store_text(store, osc_store_intern(store, name));
@@ -260,12 +298,96 @@ static uint64_t shift_column(int64_t *values, uint32_t first, uint32_t count, in
     return cut;
 }
 
-void osc_store_shift(osc_store *store, uint32_t first, uint32_t first_memory, int64_t delta)
+osc_store_mark osc_store_mark_now(const osc_store *store)
+{
+    return (osc_store_mark){store->slice.count, store->memory.count, store->flow.count};
+}
+
+void osc_store_shift(osc_store *store, const osc_store_mark *mark, int64_t delta)
 {
     assert(!store->sealed);
-    uint64_t cut = shift_column(store->slice.start_ns, first, store->slice.count, delta);
-    cut += shift_column(store->memory.at_ns, first_memory, store->memory.count, delta);
+    uint64_t cut = shift_column(store->slice.start_ns, mark->slice, store->slice.count, delta);
+    cut += shift_column(store->memory.at_ns, mark->memory, store->memory.count, delta);
+    cut += shift_column(store->flow.at_ns, mark->flow, store->flow.count, delta);
     note_range(store, cut);
+}
+
+osc_slice_cols *osc_store_slice_room(osc_store *store)
+{
+    assert(!store->sealed);
+    if (store->slice.count < store->slice.cap ||
+        reserve(view_of(store, OSC_TABLE_slice), &table_defs[OSC_TABLE_slice],
+                store->omitted[OSC_TABLE_slice], 1))
+        return &store->slice;
+    store->failed = true;
+    return NULL;
+}
+
+void osc_store_clear(osc_store *store)
+{
+    assert(!store->sealed);
+    for (unsigned t = 0; t < OSC_TABLE_COUNT; t++)
+        view_of(store, (osc_table_id)t)->count = 0;
+    osc_intern_clear(store->strings);
+    store->input = (osc_str){0};
+    store->failed = false;
+}
+
+/* Copies n ids from `from` to `to` by a table of the new ones. */
+static void copy_mapped(uint32_t *to, const uint32_t *from, uint32_t n, const uint32_t *map)
+{
+    for (uint32_t i = 0; i < n; i++)
+        to[i] = from[i] == OSC_NO_ROW ? OSC_NO_ROW : map[from[i]];
+}
+
+static void append_column(const osc_column_def *column, void *to, const void *from, uint32_t n,
+                          const osc_store_maps *maps)
+{
+    if (column->type == OSC_COLUMN_STR) {
+        copy_mapped(to, from, n, maps->texts);
+    } else if (maps->tracks && strcmp(column->unit, "tracks") == 0) {
+        copy_mapped(to, from, n, maps->tracks);
+    } else if (strcmp(column->unit, "slices") == 0) {
+        const uint32_t *rows = from;
+        uint32_t *out = to;
+        for (uint32_t i = 0; i < n; i++)
+            out[i] = rows[i] == OSC_NO_ROW ? OSC_NO_ROW : rows[i] + maps->slices;
+    } else {
+        memcpy(to, from, n * type_size(column->type));
+    }
+}
+
+void osc_store_append(osc_store *store, const osc_store *from, osc_table_id table,
+                      const osc_store_maps *maps)
+{
+    const osc_table_def *def = &table_defs[table];
+    struct view_head *to = view_of(store, table), head;
+    const char *view = (const char *)from + view_offsets[table];
+    memcpy(&head, view, sizeof head);
+    assert(!store->sealed && store->omitted[table] == from->omitted[table]);
+    if (head.count == 0)
+        return;
+    if (!reserve(to, def, store->omitted[table], head.count)) {
+        store->failed = true;
+        return;
+    }
+    for (uint32_t c = 0; c < def->column_count; c++) {
+        const osc_column_def *column = &def->columns[c];
+        const void *source;
+        if (store->omitted[table] >> c & 1)
+            continue;
+        memcpy(&source, view + column->cols_offset, sizeof source);
+        char *target = column_get(to, column);
+        append_column(column, target + (size_t)to->count * type_size(column->type), source,
+                      head.count, maps);
+    }
+    to->count += head.count;
+}
+
+uint32_t *osc_store_flow_tracks(osc_store *store)
+{
+    assert(!store->sealed);
+    return store->flow.track;
 }
 
 size_t osc_store_bytes(const osc_store *store)
@@ -275,7 +397,9 @@ size_t osc_store_bytes(const osc_store *store)
         struct view_head head;
         memcpy(&head, (const char *)store + view_offsets[t], sizeof head);
         for (uint32_t c = 0; c < table_defs[t].column_count; c++)
-            total += (size_t)head.cap * type_size(table_defs[t].columns[c].type);
+            total += store->omitted[t] >> c & 1
+                         ? 0
+                         : (size_t)head.cap * type_size(table_defs[t].columns[c].type);
     }
     return total;
 }

@@ -84,6 +84,21 @@ OSC_STORE_ALL(OSC_STORE_DECLARE)
 #undef OSC_STORE_ROW_FIELD
 #undef OSC_STORE_COL_FIELD
 
+/*
+ * Leaves a column out: it takes no memory, its pointer in the view is NULL and what rows say about
+ * it is dropped. Only before the table has rows. name must be one of the table's columns.
+ */
+void osc_store_omit_column(osc_store *store, osc_table_id table, const char *name);
+
+/* End of a slice, ns; start plus length always fits (schema.h). */
+static inline int64_t osc_slice_end(const osc_slice_cols *slices, uint32_t slice)
+{
+    return slices->start_ns[slice] + slices->dur_ns[slice];
+}
+
+/* Leaves out of an empty store the columns that another leaves out. */
+void osc_store_omit_like(osc_store *store, const osc_store *other);
+
 /* A new empty store; NULL when out of memory. The caller frees it with osc_store_free. */
 osc_store *osc_store_new(void);
 
@@ -109,6 +124,9 @@ uint32_t osc_store_text_count(const osc_store *store);
 void osc_store_note(osc_store *store, osc_severity severity, const char *code, uint64_t n,
                     uint64_t offset, const char *sentence);
 
+/* True when a finding with this code was recorded for the present input. */
+bool osc_store_has_note(const osc_store *store, const char *code);
+
 /* The input that following notes concern; copied. */
 void osc_store_set_input(osc_store *store, osc_str name);
 
@@ -119,16 +137,50 @@ void osc_store_set_meta(osc_store *store, const char *key, osc_str value);
 osc_str osc_store_get_meta(const osc_store *store, const char *key);
 
 /*
- * Brings a start and a length (NULL: an instant) into the range that schema.h promises, and notes when
- * it had to. Readers call it before they add a row with times of their input.
+ * Brings a start and a length (NULL: an instant) into the range that schema.h promises, and notes
+ * when it had to. Readers call it before they add a row with times of their input.
  */
 void osc_store_clamp(osc_store *store, int64_t *start_ns, int64_t *dur_ns);
 
+/* First rows of the tables that hold times of one input. */
+typedef struct osc_store_mark {
+    uint32_t slice, memory, flow;
+} osc_store_mark;
+
+/* The rows that the next adds will get. */
+osc_store_mark osc_store_mark_now(const osc_store *store);
+
 /*
- * Adds delta to the start of slices from row first on and to memory records from row first_memory on,
- * kept in range. For readers that learn the time base last.
+ * Adds delta to the times of slices, memory records and flows from mark on, kept in range. For
+ * readers that learn the time base last.
  */
-void osc_store_shift(osc_store *store, uint32_t first, uint32_t first_memory, int64_t delta);
+void osc_store_shift(osc_store *store, const osc_store_mark *mark, int64_t delta);
+
+/* The column flows.track, for a reader that learns last which lanes there are. NULL when empty. */
+uint32_t *osc_store_flow_tracks(osc_store *store);
+
+/*
+ * The columns of slices with room for one more row, for a reader that writes each of them itself
+ * (those that are not NULL) and then adds one to count. NULL, and a sticky failure, when memory is
+ * out.
+ */
+osc_slice_cols *osc_store_slice_room(osc_store *store);
+
+/* Forgets all rows and texts of an unsealed store; keeps the memory and which columns are left
+ * out. */
+void osc_store_clear(osc_store *store);
+
+/* How ids of one store translate to another. */
+typedef struct osc_store_maps {
+    const uint32_t *texts;  /* by text id */
+    const uint32_t *tracks; /* by track number; NULL: as they are */
+    uint32_t slices;        /* added to slice numbers */
+} osc_store_maps;
+
+/* Appends all rows of a table of `from`, ids translated; both leave out the same columns. Sticky
+ * failure. */
+void osc_store_append(osc_store *store, const osc_store *from, osc_table_id table,
+                      const osc_store_maps *maps);
 
 /* Bytes of all columns and texts. */
 size_t osc_store_bytes(const osc_store *store);
@@ -142,7 +194,8 @@ OSC_MUST_CHECK osc_status osc_store_seal(osc_store *store, osc_err *err);
 /* Description of a table, NULL for a number that is none. */
 const osc_table_def *osc_store_table_def(osc_table_id table);
 
-/* A column without knowing its C type, for generic printers: base pointer and row count. */
+/* A column without knowing its C type, for generic printers: base pointer and row count. The
+ * pointer is NULL when the column was left out or the table is empty. */
 const void *osc_store_column(const osc_store *store, osc_table_id table, uint32_t column,
                              uint32_t *count);
 
