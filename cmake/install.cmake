@@ -26,16 +26,29 @@ endif()
 
 install(DIRECTORY include/opscope DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} OPTIONAL
         FILES_MATCHING PATTERN "*.h")
-install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/opscope OPTIONAL)
+# Help texts name files such as docs/model.md: below doc/opscope they have the same names.
+install(FILES LICENSE README.md CHANGES.md DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/opscope OPTIONAL)
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/opscope OPTIONAL)
 
-# libopscope.a: what a user of the C interface links, the rooms of the neuron wing in one archive.
+# libopscope.a: what a user of the C interface links, all rooms below the program in one archive. They become
+# one object whose hidden symbols are local, so that a program may have functions of the same names.
 set(capi_objects "")
-foreach(room base isa artifact device compiler runtime)
+foreach(room base isa artifact device compiler runtime store read analysis query export api)
     if(TARGET osc_${room})
         list(APPEND capi_objects $<TARGET_OBJECTS:osc_${room}>)
     endif()
 endforeach()
 if(capi_objects)
+    if(CMAKE_OBJCOPY AND NOT OSC_SANITIZE AND NOT OSC_FUZZ)
+        set(capi_whole ${CMAKE_BINARY_DIR}/opscope_whole.o)
+        add_custom_command(OUTPUT ${capi_whole}
+            COMMAND ${CMAKE_LINKER} -r -o ${capi_whole} ${capi_objects}
+            COMMAND ${CMAKE_OBJCOPY} --localize-hidden ${capi_whole}
+            DEPENDS ${capi_objects} COMMAND_EXPAND_LISTS VERBATIM
+            COMMENT "Joining the objects of libopscope")
+        set_source_files_properties(${capi_whole} PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)
+        set(capi_objects ${capi_whole})
+    endif()
     add_library(opscope_static STATIC ${capi_objects})
     set_target_properties(opscope_static PROPERTIES OUTPUT_NAME opscope LINKER_LANGUAGE C)
     install(TARGETS opscope_static ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
