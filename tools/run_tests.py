@@ -104,7 +104,7 @@ def stage_style(log):
 
 def stage_tools(log):
     """The checks themselves."""
-    code = log.run("python3", "-m", "unittest", "-v", "tests/tools/test_tools.py")
+    code = log.run("python3", "-m", "unittest", "-v", "tests/tools/test_tools.py", "tests/tools/test_bench.py")
     outcomes = re.findall(r"\.\.\. (ok|FAIL|ERROR)$", log.text(), flags=re.M)
     failed = sum(outcome != "ok" for outcome in outcomes)
     return len(outcomes) - failed, failed or (1 if code else 0)
@@ -120,6 +120,11 @@ def stage_cli(log):
     return said_counts(log, log.run("python3", "tests/cli/run.py"))
 
 
+def stage_bad_inputs(log):
+    """The known bad inputs, entry by entry."""
+    return said_counts(log, log.run("python3", "tests/bad_inputs.py", "--slow"))
+
+
 def stage_adapter(log):
     """Tests of the PyTorch adapter."""
     result = BUILD / "pytest.xml"
@@ -127,6 +132,18 @@ def stage_adapter(log):
     code = log.run(PYTHON, "-m", "pytest", "tests/python", "-q", "-p", "no:cacheprovider",
                    f"--junitxml={result}")
     return junit_counts(result, code)
+
+
+def check_symbols(log, usr):
+    """0 when libopscope.a offers exactly what its headers declare."""
+    listed = subprocess.run(["nm", "-g", "--defined-only", usr / "lib/libopscope.a"], capture_output=True, text=True,
+                            check=False).stdout
+    defined = set(re.findall(r"^[0-9a-f]+ [A-Z] (\w+)$", listed, flags=re.M))
+    headers = "".join(path.read_text() for path in (usr / "include/opscope").glob("*.h"))
+    declared = set(re.findall(r"^OSC_API [^;]*?\b(osc_\w+)\(", headers, flags=re.M))
+    with open(log.path, "a") as out:
+        out.write(f"only in libopscope.a: {sorted(defined - declared)}\nonly declared: {sorted(declared - defined)}\n")
+    return int(not declared or defined != declared)
 
 
 def stage_install(log):
@@ -140,11 +157,19 @@ def stage_install(log):
     wanted = [usr / "lib/libopscope.a", usr / "lib/pkgconfig/opscope.pc", usr / "share/man/man1/opscope.1",
               usr / "share/bash-completion/completions/opscope"]
     results += [log.run("test", "-s", path) for path in wanted]
+    results.append(check_symbols(log, usr))
+    flags = [f"-I{usr}/include", f"-L{usr}/lib", "-lopscope", "-lz", "-lm", "-ldl", "-pthread"]
+    if shutil.which("pkg-config"):
+        asked = subprocess.run(["pkg-config", "--cflags", "--libs", "opscope"], capture_output=True, text=True,
+                               check=False, env={**os.environ, "PKG_CONFIG_PATH": str(usr / "lib/pkgconfig")})
+        results.append(asked.returncode)
+        flags = asked.stdout.split()
+    arguments = {"trace_top": ROOT / "tests/data/scope/cuda.json"}
     for source in sorted((ROOT / "examples/c").glob("*.c")):
         program = stage / source.stem
-        built = log.run("cc", "-std=c11", "-Wall", "-Wextra", "-Werror", f"-I{usr}/include", source, "-o", program,
-                        f"-L{usr}/lib", "-lopscope", "-lz", "-lm", "-pthread")
-        results.append(built or log.run(program, stage / f"{source.stem}_output", timeout=120))
+        built = log.run("cc", "-std=c11", "-Wall", "-Wextra", "-Werror", source, "-o", program, *flags)
+        argument = arguments.get(source.stem, stage / f"{source.stem}_output")
+        results.append(built or log.run(program, argument, timeout=120))
     failed = sum(code != 0 for code in results)
     return len(results) - failed, failed
 
@@ -161,9 +186,17 @@ def stage_asan(log):
     return build_and_test(log, "asan", "-E", "headers_compile_alone|_slow$")
 
 
+def stage_bad_inputs_asan(log):
+    """The known bad inputs again, with the sanitizers watching."""
+    program = BUILD / "asan/opscope"
+    if not program.exists():
+        raise Skip("the asan stage has built no program")
+    return said_counts(log, log.run("python3", "tests/bad_inputs.py", "--opscope", program))
+
+
 def stage_tsan(log):
     """The threaded suites under the thread sanitizer."""
-    return build_and_test(log, "tsan", "-R", "thread|runtime|queue|capture|capi", "-E", "_slow$")
+    return build_and_test(log, "tsan", "-R", "thread|source|runtime|queue|capture|capi|lod", "-E", "_slow$")
 
 
 def stage_warnings(log):
@@ -199,9 +232,11 @@ STAGES = {
     "tools": stage_tools,
     "unit": stage_unit,
     "cli": stage_cli,
+    "bad_inputs": stage_bad_inputs,
     "adapter": stage_adapter,
     "install": stage_install,
     "asan": stage_asan,
+    "bad_inputs_asan": stage_bad_inputs_asan,
     "tsan": stage_tsan,
     "warnings": stage_warnings,
     "m32": stage_m32,
