@@ -84,7 +84,7 @@ static inline osc_fast_stamp *stamp_to_learn(osc_fast_stamp *set)
 
 /* Remembers the event from p to end, in layout l, that makes no rows. */
 static inline void learn_stamp(osc_fast *f, osc_fast_layout *l, const char *p, const char *end,
-                        const osc_fast_event *e)
+                               const osc_fast_event *e)
 {
     if (l->mute == OSC_FAST_MUTE_FLOW) {
         osc_fast_stamp *set = &f->flows[recent_of(p) / STAMP_WAYS * STAMP_WAYS];
