@@ -221,7 +221,8 @@ static bool child_blocking(void)
 static bool child_times(void)
 {
     osc_nrt_event *begin, *end;
-    int64_t ns = 0, body, first = 0;
+    int64_t ns = 0, body, least = INT64_MAX;
+    int seen = 0; /* passes that took `least` */
     void *x = block(0), *y = block(0);
     NEED_OK(osc_nrt_event_create(&begin, ERR));
     NEED_OK(osc_nrt_event_create(&end, ERR));
@@ -229,7 +230,9 @@ static bool child_times(void)
     NEED_OK(binary(0, 0, mul_name, x, x, y, ERR));
     NEED_OK(binary(0, 0, mul_name, x, y, y, ERR));
     NEED_OK(osc_nrt_synchronize(0, ERR));
-    for (int pass = 0; pass < 2; pass++) { /* 21 executions of one program, then 20 */
+    /* 21 executions of one program, then 20 more in each pass. A host that cannot keep the queue filled leaves
+     * gaps, which only add, so the least time is that of the executions; it must come twice. */
+    for (int pass = 0; pass < 200 && seen < 2; pass++) {
         NEED_OK(binary(0, 0, mul_name, x, x, y, ERR));
         NEED_OK(osc_nrt_event_record(begin, 0, 0, ERR));
         for (int i = 0; i < 20; i++)
@@ -237,10 +240,11 @@ static bool child_times(void)
         NEED_OK(osc_nrt_event_record(end, 0, 0, ERR));
         NEED_OK(osc_nrt_synchronize(0, ERR));
         NEED_OK(osc_nrt_event_elapsed(begin, end, &ns, ERR));
-        if (pass == 0)
-            first = ns;
+        seen = ns < least ? 1 : seen + (ns == least);
+        least = ns < least ? ns : least;
     }
-    NEED(ns == first && ns % 20 == 0);
+    ns = least;
+    NEED(seen == 2 && ns % 20 == 0);
     /* 20 + 10 + 10 + 30 + 40 us of launch, no switch (neuroncore-model.md 5.3); the rest is
      * body. */
     body = ns / 20 - 110000;
