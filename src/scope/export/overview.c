@@ -50,27 +50,6 @@ static void put_fact(const osc_table *t, uint32_t row, const size_t width[3], os
     osc_buf_putc(out, '\n');
 }
 
-/* Words on lines of at most WIDTH columns; later lines are indented. */
-static void put_wrapped(osc_str text, size_t column, osc_buf *out)
-{
-    osc_str word;
-    bool first = true;
-    while (osc_str_split(&text, ' ', &word)) {
-        size_t need = osc_utf8_columns(word) + (first ? 0 : 1);
-        if (!first && column + need > WIDTH) {
-            osc_buf_putc(out, '\n');
-            osc_buf_fill(out, ' ', FINDING_INDENT);
-            column = FINDING_INDENT;
-            need = osc_utf8_columns(word);
-        } else if (!first) {
-            osc_buf_putc(out, ' ');
-        }
-        osc_export_safe(word, out);
-        column += need;
-        first = false;
-    }
-}
-
 static void put_finding(const osc_table *t, uint32_t row, bool colour, osc_buf *out)
 {
     osc_str severity = text_of(t, row, OSC_INFO_SEVERITY), file = text_of(t, row, OSC_INFO_FILE);
@@ -91,8 +70,7 @@ static void put_finding(const osc_table *t, uint32_t row, bool colour, osc_buf *
                                                              : "";
     osc_buf_printf(out, "  %s%.*s%s  ", colour ? on : "", OSC_STR_FMT(severity),
                    colour ? "\033[0m" : "");
-    put_wrapped(osc_buf_view(&line), FINDING_INDENT, out);
-    osc_buf_putc(out, '\n');
+    osc_export_wrap(osc_buf_view(&line), FINDING_INDENT, WIDTH, out);
     osc_buf_free(&line);
 }
 
